@@ -1,0 +1,47 @@
+# `make tune` does the main job, `make test` checks everything; both set themselves up in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+JOBS ?= auto
+# one BLAS thread a process: the tests and benchmarks are parallel over processes
+export OPENBLAS_NUM_THREADS ?= 1
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: help setup tune test test-all lint types layers unit bench-speed format clean
+help:            ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bhpt needs Python 3.11 or newer: set PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	@touch $@
+
+setup: $(READY) ## make .venv with everything that development needs
+
+test: lint types layers unit ## lint, types, import layers, tests
+
+lint: $(READY) ## ruff: style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY) ## mypy, strict
+	$(BIN)/mypy
+
+layers: $(READY) ## import-linter: each room knows only the rooms below it
+	$(BIN)/lint-imports
+
+unit: $(READY) ## the tests, without the long ones
+	$(BIN)/pytest -n $(JOBS) -m 'not slow'
+
+test-all: lint types layers ## everything, the long tests too
+	$(BIN)/pytest -n $(JOBS)
+
+format: $(READY) ## let ruff rewrite the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove what was built here
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

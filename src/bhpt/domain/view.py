@@ -1,0 +1,94 @@
+"""What a policy may look at when it decides: the curves, the prices and what is left.
+
+Notation:
+    K  arms, D  encoded features, r_k  units that arm k can still run within what is left.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bhpt.domain.arrays import BoolArray, FloatArray, IntArray
+from bhpt.domain.curves import Curves
+from bhpt.domain.errors import Misuse
+
+_ROUNDING = 1e-9  # budgets are sums of floats: ten units of 0.1 must fit into 1
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A moment of a study, as a policy sees it.
+
+    Attributes:
+        curves: Everything reported so far.
+        unit: Epochs in one unit.
+        left: What is left of the budget, in the currency of `costs`.
+        costs: Predicted price of one unit of each arm, [K].
+        features: Encoded configurations, [K, D].
+        untrained: ℓ_0, the loss of an untrained model; None if nobody knows it.
+        pending: Arms with a unit in flight; they cannot be chosen, [P].
+        seed: The study's seed; all randomness of a decision comes from it and `step`.
+        lanes: Workers that share the clock: with a deadline a unit takes its price from one
+            lane of several, so it shortens the other arms' horizon by a part of it only.
+    """
+
+    curves: Curves
+    unit: int
+    left: float
+    costs: FloatArray
+    features: FloatArray
+    untrained: float | None = None
+    pending: IntArray = np.zeros(0, np.int64)  # noqa: RUF009  # never written to
+    seed: int = 0
+    lanes: int = 1
+
+    def __post_init__(self) -> None:
+        """Check what would otherwise fail far away."""
+        if self.unit < 1:
+            raise Misuse(f"a unit needs at least one epoch, not {self.unit}")
+        if len(self.costs) != self.curves.arms or len(self.features) != self.curves.arms:
+            raise Misuse("costs and features must have one row for each arm")
+        if not np.all(self.costs > 0):
+            raise Misuse("the cost of a unit must be positive for every arm")
+
+    @property
+    def arms(self) -> int:
+        """K, the number of arms."""
+        return self.curves.arms
+
+    @property
+    def step(self) -> int:
+        """How many units have been decided: reported and in flight."""
+        return len(self.curves.reports) + len(self.pending)
+
+    @cached_property
+    def remaining(self) -> IntArray:
+        """Units that each arm has left before its last epoch, whatever the budget, [K]."""
+        epochs = self.curves.epochs - self.curves.count_by_arm
+        return -(-epochs // self.unit)
+
+    def affordable(self, left: float) -> IntArray:
+        """r_k, the units that each arm could run with `left` to spend, [K]."""
+        bought = np.floor(left / self.costs + _ROUNDING).astype(np.int64)
+        return np.clip(bought, 0, self.remaining)
+
+    @cached_property
+    def horizon(self) -> IntArray:
+        """r_k, the units that each arm could still run now, [K]."""
+        return self.affordable(self.left)
+
+    def left_after(self, arm_cost: float) -> float:
+        """What the other arms have left once a unit of this price is bought."""
+        return self.left - arm_cost / self.lanes
+
+    @cached_property
+    def choosable(self) -> BoolArray:
+        """Arms that can run one more unit: affordable, not finished, not in flight, [K]."""
+        can = self.horizon > 0
+        can[self.pending] = False
+        return can
+
+    def rng(self) -> np.random.Generator:
+        """The random numbers of this decision: a replay draws the same."""
+        return np.random.default_rng((self.seed, self.step))

@@ -1,0 +1,1 @@
+"""A view in, a decision out, with the numbers that explain it."""

@@ -1,0 +1,48 @@
+"""What a policy is, and what it answers."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from bhpt.domain import FloatArray, View
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why this arm: the numbers behind a decision, in the scale of the losses.
+
+    Attributes:
+        why: One sentence for a person.
+        end: Predicted best loss of each arm within its horizon, [K]; NaN where not predicted.
+        spread: One standard deviation of it, [K]; NaN where not predicted.
+        value: What the policy minimises, [K]; infinite where an arm cannot be chosen, NaN
+            where the policy does not price arms.
+    """
+
+    why: str
+    end: FloatArray
+    spread: FloatArray
+    value: FloatArray
+
+    @classmethod
+    def in_words(cls, why: str, arms: int) -> "Explanation":
+        """An explanation by a rule that predicts nothing."""
+        unknown = np.full(arms, np.nan)
+        return cls(why, unknown, unknown, unknown)
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """Run one unit of `arm`."""
+
+    arm: int
+    explanation: Explanation
+
+
+class Policy(Protocol):
+    """Chooses the next unit. Deciding never changes what later decisions will be."""
+
+    def decide(self, view: View) -> Decision | None:
+        """The next unit to run, or None when no unit can be run any more."""
+        ...
