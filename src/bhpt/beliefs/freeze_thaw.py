@@ -1,0 +1,242 @@
+"""The belief of a study: scale the curves, fit the hyper-parameters when it is time, predict.
+
+`FreezeThaw.condition` is a pure function of the view. What it remembers (the last fit, the
+projected rows) only saves work: a study that is resumed from its log predicts the same.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bhpt.beliefs import asymptotes
+from bhpt.beliefs.evidence import Target
+from bhpt.beliefs.grid import Grid, Rows, make_grid, project
+from bhpt.beliefs.hypers import Hypers, Structure, Unknown
+from bhpt.beliefs.posterior import Ends, Posterior
+from bhpt.beliefs.scale import Scale, Scaled
+from bhpt.beliefs.slicing import sweep
+from bhpt.domain import Curves, FloatArray, IntArray, View
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Posteriors for several settings of the hyper-parameters, equally weighted.
+
+    Attributes:
+        components: One posterior a setting.
+        scaled: The curves in the belief's units; ζ is `scaled.best`.
+        counts: Observed epochs of every arm, units in flight included, [K].
+    """
+
+    components: tuple[Posterior, ...]
+    scaled: Scaled
+    counts: IntArray
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """Mean of every arm at every epoch over the components, infinite in the past, [K, T]."""
+        if len(self.components) == 1:
+            return self.components[0].means
+        return np.mean([c.means for c in self.components], axis=0)
+
+    def ends(self, horizon: IntArray) -> Ends:
+        """ν of the mixture for a horizon in epochs: the variance between settings included."""
+        if len(self.components) == 1:
+            return self.components[0].ends(horizon)
+        means = self.means
+        arms = np.arange(len(self.counts))
+        times = np.arange(means.shape[1])
+        inside = times < (self.counts + horizon)[:, None]
+        reachable = np.where(inside, means, np.inf)
+        at = reachable.argmin(axis=1)
+        mean = reachable[arms, at]
+        some = np.isfinite(mean)
+        within = np.mean([c.variance(arms, at) for c in self.components], axis=0)
+        settings = np.stack([c.means[arms, at] for c in self.components])
+        between = np.var(np.where(some, settings, 0.0), axis=0)
+        tau = np.where(some, at - self.counts + 1, 0)
+        return Ends(tau, mean, np.where(some, within + between, 0.0))
+
+    def futures(self, arms: IntArray, size: int, rng: np.random.Generator) -> FloatArray:
+        """Joint draws of whole curves in the belief's units, [size, A, T]."""
+        shares = np.bincount(
+            rng.integers(len(self.components), size=size), minlength=len(self.components)
+        )
+        drawn = [c.futures(arms, int(n), rng) for c, n in zip(self.components, shares, strict=True)]
+        return np.concatenate(drawn)
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Settings of the hyper-parameters, drawn at one moment of a study, with their grids."""
+
+    settings: tuple[Hypers, ...]
+    grids: tuple[Grid, ...]
+    theta: FloatArray
+
+
+class FreezeThaw:
+    """A belief: structure, scale, and hyper-parameters either given or to be inferred."""
+
+    def __init__(self, structure: Structure, scale: Scale, hypers: Hypers | Unknown) -> None:
+        """Nothing is computed before the first view."""
+        self._structure = structure
+        self._scale = scale
+        self._hypers = hypers
+        self._fits: dict[bytes, Fit] = {}
+        self._rows: dict[int, Rows] = {}
+
+    def condition(self, view: View) -> Mixture:
+        """The posterior given everything that the view shows, units in flight included."""
+        scaled = self._scale.apply(view.curves, view.untrained)
+        fit = self._fit(view)
+        if len(view.curves.reports) == 0:
+            self._rows.clear()
+        components = tuple(
+            self._component(view, scaled, hypers, grid)
+            for hypers, grid in zip(fit.settings, fit.grids, strict=True)
+        )
+        counts = components[0].counts
+        return Mixture(components, scaled, counts)
+
+    def _component(self, view: View, scaled: Scaled, hypers: Hypers, grid: Grid) -> Posterior:
+        curves = view.curves
+        rows = project(grid, scaled.values, curves.counts, self._rows.get(id(grid)))
+        self._rows[id(grid)] = rows
+        posterior = self._posterior(view, hypers, grid, curves.visited, rows)
+        if not len(view.pending):
+            return posterior
+        visited, values, counts = expect(posterior, view.pending, view.unit)
+        return self._posterior(view, hypers, grid, visited, project(grid, values, counts, rows))
+
+    def _posterior(
+        self, view: View, hypers: Hypers, grid: Grid, visited: IntArray, rows: Rows
+    ) -> Posterior:
+        ends = asymptotes.condition(
+            self._structure,
+            hypers,
+            view.features,
+            visited,
+            grid.information[rows.counts],
+            rows.gamma,
+        )
+        counts = np.zeros(view.arms, np.int64)
+        counts[visited] = rows.counts
+        return Posterior(grid, rows, visited, counts, ends)
+
+    def _fit(self, view: View) -> Fit:
+        """The fit that the schedule asks for at this moment, from memory or made anew."""
+        if isinstance(self._hypers, Hypers):
+            return self._given(view, self._hypers)
+        return self._sampled(view, self._hypers)
+
+    def _given(self, view: View, hypers: Hypers) -> Fit:
+        scaled = self._scale.apply(view.curves.first(0), view.untrained)
+        key = np.array([view.curves.epochs, scaled.start]).tobytes()
+        if key not in self._fits:
+            self._forget()
+            self._fits[key] = self._made((hypers,), np.zeros(0), view.curves.epochs, scaled.start)
+        return self._fits[key]
+
+    def _sampled(self, view: View, unknown: Unknown) -> Fit:
+        """Walk back to the last fit that is remembered, then forward along the schedule."""
+        todo: list[tuple[bytes, Curves]] = []
+        at = unknown.sampling.last_fit(len(view.curves.reports))
+        while True:
+            curves = view.curves.first(at)
+            key = _digest(curves, view)
+            if key in self._fits or at == 0:
+                break
+            todo.append((key, curves))
+            at = unknown.sampling.last_fit(at - 1)
+        fit = self._fits.get(key) or self._prior(view, unknown)
+        for key, curves in reversed(todo):
+            fit = self._refit(view, curves, unknown, fit)
+            self._forget()
+            self._fits[key] = fit
+        return fit
+
+    def _forget(self) -> None:
+        self._fits.clear()
+        self._rows.clear()
+
+    def _prior(self, view: View, unknown: Unknown) -> Fit:
+        """Before the first report: the prior's medians."""
+        theta, _ = unknown.priors.moments(self._structure, view.features.shape[1])
+        start = self._scale.apply(view.curves.first(0), view.untrained).start
+        hypers = Hypers.from_theta(theta, unknown.priors.mean[0])
+        return self._made((hypers,), theta, view.curves.epochs, start)
+
+    def _refit(self, view: View, curves: Curves, unknown: Unknown, last: Fit) -> Fit:
+        """Slice sample from where the last fit ended."""
+        sampling = unknown.sampling
+        scaled = self._scale.apply(curves, view.untrained)
+        features = view.features[curves.visited]
+        target = Target(
+            self._structure, unknown.priors, scaled.values, curves.counts, scaled.start, features
+        )
+        reports = len(curves.reports)
+        rng = np.random.default_rng((view.seed, reports, 1))
+        burn = sampling.burn if reports == 1 else sampling.warm
+        theta = last.theta
+        height = target(theta).log_density
+        settings = []
+        for i in range(sampling.samples):
+            for _ in range(burn if i == 0 else sampling.thin):
+                theta, height = sweep(
+                    lambda point: target(point).log_density,
+                    theta,
+                    height,
+                    rng,
+                    step=sampling.step,
+                    outs=sampling.outs,
+                )
+            found = target(theta)
+            mean = rng.normal(found.mean, np.sqrt(found.variance))
+            settings.append(Hypers.from_theta(theta, float(mean)))
+        return self._made(tuple(settings), theta, curves.epochs, scaled.start)
+
+    def _made(
+        self, settings: tuple[Hypers, ...], theta: FloatArray, epochs: int, start: float
+    ) -> Fit:
+        anchored = self._structure.anchored
+        grids = tuple(make_grid(h, epochs, start, anchored=anchored) for h in settings)
+        return Fit(settings, grids, theta)
+
+
+def expect(
+    posterior: Posterior, pending: IntArray, unit: int
+) -> tuple[IntArray, FloatArray, IntArray]:
+    """Take every unit in flight as if it had come out at its mean.
+
+    That leaves all means as they are and removes exactly the uncertainty that the unit will
+    remove, since a Gaussian's variance does not depend on the values.
+
+    Returns:
+        Visited arms [V'], scaled curves [V', T] and counts [V'] with the expected epochs.
+    """
+    new = [int(arm) for arm in pending if posterior.counts[arm] == 0]
+    visited = np.concatenate([posterior.visited, np.array(new, np.int64)])
+    epochs = posterior.grid.epochs
+    values = np.concatenate([posterior.rows.values, np.zeros((len(new), epochs))])
+    counts = np.concatenate([posterior.rows.counts, np.zeros(len(new), np.int64)])
+    row_of = {int(arm): row for row, arm in enumerate(visited)}
+    for arm in pending:
+        row = row_of[int(arm)]
+        start = int(counts[row])
+        stop = min(start + unit, epochs)
+        values[row, start:stop] = posterior.means[arm, start:stop]
+        counts[row] = stop
+    return visited, values, counts
+
+
+def _digest(curves: Curves, view: View) -> bytes:
+    """Identifies a fit: the curves it saw, the seed it drew with, what it was told."""
+    parts = hashlib.blake2b(digest_size=16)
+    seen = curves.losses[curves.observed]
+    for array in (curves.visited, curves.reports, seen):
+        parts.update(np.ascontiguousarray(array).tobytes())
+    parts.update(repr((view.seed, view.untrained, curves.epochs)).encode())
+    return parts.digest()

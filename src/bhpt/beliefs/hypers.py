@@ -1,0 +1,163 @@
+"""Hyper-parameters of the Freeze-Thaw Gaussian process, their vector form and their priors.
+
+Notation (algorithm and paper):
+    m       mean of the asymptotes             s_f   their standard deviation
+    ρ       share of it that configurations explain   ℓ_d   length-scale of feature d
+    α, β    shape and time-scale of the decay  s     its standard deviation at epoch 0
+    σ       standard deviation of the noise
+    θ       unconstrained vector (log s_f, log α, log β, log s, log σ [, log ℓ_1.., logit ρ])
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from bhpt.domain import FloatArray, Misuse
+
+Kernel = Literal["none", "se", "matern52"]
+DECAY = slice(1, 5)  # entries of θ that change the T×T factorisation: α, β, s, σ
+_DECAY_AND_AMPLITUDE = 5
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Which Freeze-Thaw model: what is fixed before any number is known.
+
+    Attributes:
+        kernel: Correlation between arms: "none" (independent), "se" or "matern52" with one
+            length-scale a feature.
+        anchored: Whether all curves start at one known value and decay from it.
+    """
+
+    kernel: Kernel = "none"
+    anchored: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse unknown kernels."""
+        if self.kernel not in ("none", "se", "matern52"):
+            raise Misuse(f"unknown kernel {self.kernel!r}: use none, se or matern52")
+
+    @property
+    def correlated(self) -> bool:
+        """Whether arms inform each other through their configurations."""
+        return self.kernel != "none"
+
+    def size(self, features: int) -> int:
+        """Length of θ."""
+        return _DECAY_AND_AMPLITUDE + (features + 1 if self.correlated else 0)
+
+
+@dataclass(frozen=True)
+class Hypers:
+    """One setting of all hyper-parameters, in their natural units."""
+
+    mean: float
+    amplitude: float
+    alpha: float
+    beta: float
+    magnitude: float
+    noise: float
+    lengths: tuple[float, ...] = ()
+    rho: float = 1.0
+
+    @classmethod
+    def from_theta(cls, theta: FloatArray, mean: float) -> "Hypers":
+        """The setting that a vector θ and a mean stand for."""
+        amplitude, alpha, beta, magnitude, noise = np.exp(theta[:_DECAY_AND_AMPLITUDE]).tolist()
+        if len(theta) == _DECAY_AND_AMPLITUDE:
+            return cls(mean, amplitude, alpha, beta, magnitude, noise)
+        lengths = tuple(np.exp(theta[_DECAY_AND_AMPLITUDE:-1]).tolist())
+        rho = float(1 / (1 + np.exp(-theta[-1])))
+        return cls(mean, amplitude, alpha, beta, magnitude, noise, lengths, rho)
+
+
+@dataclass(frozen=True)
+class LogNormal:
+    """A positive quantity known up to a factor."""
+
+    median: float
+    log_sd: float
+
+
+@dataclass(frozen=True)
+class Priors:
+    """What is believed of the hyper-parameters before the first observation.
+
+    The units are those of a scaled curve, whose untrained value is 0 (log) or 1 (linear).
+    `mean` is normal and integrated out; `logit_rho` is normal; all others are log-normal.
+    """
+
+    mean: tuple[float, float] = (-1.0, 0.7)
+    amplitude: LogNormal = LogNormal(0.5, 0.6)
+    alpha: LogNormal = LogNormal(0.7, 0.6)
+    beta: LogNormal = LogNormal(1.2, 0.8)
+    magnitude: LogNormal = LogNormal(1.2, 0.8)
+    noise: LogNormal = LogNormal(0.01, 0.8)
+    length: LogNormal = LogNormal(1.0, 1.0)
+    logit_rho: tuple[float, float] = (0.0, 1.0)
+
+    def moments(self, structure: Structure, features: int) -> tuple[FloatArray, FloatArray]:
+        """Prior mean and standard deviation of θ."""
+        chain = [self.amplitude, self.alpha, self.beta, self.magnitude, self.noise]
+        if structure.correlated:
+            chain += [self.length] * features
+        centre = [float(np.log(p.median)) for p in chain]
+        spread = [p.log_sd for p in chain]
+        if structure.correlated:
+            centre.append(self.logit_rho[0])
+            spread.append(self.logit_rho[1])
+        return np.array(centre), np.array(spread)
+
+
+LOG_PRIORS = Priors()
+LINEAR_PRIORS = Priors(
+    mean=(0.5, 0.35),
+    amplitude=LogNormal(0.2, 0.7),
+    alpha=LogNormal(1.0, 0.6),
+    beta=LogNormal(1.5, 1.0),
+    magnitude=LogNormal(0.4, 0.8),
+    noise=LogNormal(0.01, 1.0),
+)
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How θ is slice sampled.
+
+    Attributes:
+        samples: Settings that predictions and values are averaged over.
+        burn: Sweeps before the first sample of the first fit.
+        warm: Sweeps before the first sample of a later fit, which starts from the last one.
+        thin: Sweeps between samples.
+        step: Width of a slice's first bracket.
+        outs: Most steps out on each side.
+        always: Refit at every report up to this many ...
+        growth: ... and then each time that the reports have grown by this factor.
+    """
+
+    samples: int = 4
+    burn: int = 10
+    warm: int = 3
+    thin: int = 2
+    step: float = 0.5
+    outs: int = 10
+    always: int = 10
+    growth: float = 1.2
+
+    def last_fit(self, reports: int) -> int:
+        """The latest moment, counted in reports, at which the schedule asks for a fit."""
+        at = min(reports, self.always)
+        while True:
+            following = max(at + 1, int(np.ceil(at * self.growth)))
+            if at < self.always or following > reports:
+                return at
+            at = following
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Hyper-parameters to be inferred from the curves themselves."""
+
+    priors: Priors = field(default_factory=Priors)
+    sampling: Sampling = field(default_factory=Sampling)

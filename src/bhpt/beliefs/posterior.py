@@ -1,0 +1,138 @@
+"""Predictions of every arm at every future epoch, for one setting of the hyper-parameters.
+
+Notation (beside that of `grid`):
+    n_k     observed epochs of arm k, [K]
+    y_k(t)  value at epoch t:  mean b_t + P_kt + Ω[n_k, t] μ_k,  variance R[n_k, t] + Ω² C_kk
+    ν_k     the value of arm k at the epoch of its lowest mean within its horizon
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bhpt.beliefs.asymptotes import Asymptotes
+from bhpt.beliefs.grid import Grid, Rows
+from bhpt.domain import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """ν, the predicted end of every arm within its horizon.
+
+    Attributes:
+        tau: Epochs from now to the lowest mean, [K]; 0 where the horizon is empty.
+        mean: E ν, [K]; infinite where the horizon is empty.
+        variance: Var ν, [K].
+    """
+
+    tau: IntArray
+    mean: FloatArray
+    variance: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """All arms' futures as Gaussians; times below are 0-based columns of the epoch grid.
+
+    Attributes:
+        grid: The factorised epochs.
+        rows: The visited curves on it.
+        visited: Arm of each row, [V].
+        counts: n, observed epochs of every arm, [K].
+        asymptotes: Posterior of f.
+    """
+
+    grid: Grid
+    rows: Rows
+    visited: IntArray
+    counts: IntArray
+    asymptotes: Asymptotes
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """Predicted mean of every arm at every epoch, infinite in the past, [K, T]."""
+        table = self.grid.omega[self.counts]
+        table *= self.asymptotes.mean[:, None]
+        table += self.grid.base
+        seen = table[self.visited] + self.rows.projected
+        seen[np.arange(self.grid.epochs) < self.rows.counts[:, None]] = np.inf
+        table[self.visited] = seen
+        return table
+
+    @cached_property
+    def running(self) -> FloatArray:
+        """Lowest mean from now to each epoch, [K, T]."""
+        return np.minimum.accumulate(self.means, axis=1)
+
+    def variance(self, arms: IntArray, times: IntArray) -> FloatArray:
+        """Predictive variance of the given arms at one time each, noise included."""
+        n = self.counts[arms]
+        omega = self.grid.omega[n, times]
+        return self.grid.residual[n, times] + omega**2 * self.asymptotes.variance[arms]
+
+    def lowest(self, horizon: IntArray) -> FloatArray:
+        """E ν for a horizon in epochs, [K]; infinite where it is empty."""
+        last = np.minimum(self.counts + horizon, self.grid.epochs) - 1
+        arms = np.arange(len(self.counts))
+        ends = self.running[arms, np.maximum(last, 0)]
+        return np.where(last >= self.counts, ends, np.inf)
+
+    def ends(self, horizon: IntArray) -> Ends:
+        """ν for a horizon in epochs: which epoch, mean and variance."""
+        mean = self.lowest(horizon)
+        arms = np.arange(len(self.counts))
+        times = np.argmax(self.means == mean[:, None], axis=1)
+        some = np.isfinite(mean)
+        tau = np.where(some, times - self.counts + 1, 0)
+        return Ends(tau, mean, np.where(some, self.variance(arms, times), 0.0))
+
+    def learned(self, ends: Ends, epochs: int) -> FloatArray:
+        """δ², how much of Var ν_k the next `epochs` epochs of arm k itself resolve, [K].
+
+        A Gaussian's variance does not depend on the values, so this is known before they are.
+        """
+        arms = np.arange(len(self.counts))
+        times = np.maximum(self.counts + ends.tau - 1, 0)
+        later = np.minimum(self.counts + epochs, self.grid.epochs)
+        prior = self.asymptotes.variance
+        gained = self.grid.information[later] - self.grid.information[self.counts]
+        after = self.grid.residual[later, times]
+        after += self.grid.omega[later, times] ** 2 * prior / (1 + gained * prior)
+        after[times < later] = 0.0
+        return np.clip(self.variance(arms, times) - after, 0.0, None)
+
+    def pull(self, arms: IntArray, epochs: int) -> FloatArray:
+        """How far f_a moves a correlated f_k: Δμ_k = C_ka pull_a Z after `epochs` epochs, [A]."""
+        n = self.counts[arms]
+        later = np.minimum(n + epochs, self.grid.epochs)
+        gained = self.grid.information[later] - self.grid.information[n]
+        pulled: FloatArray = np.sqrt(gained / (1 + gained * self.asymptotes.variance[arms]))
+        return pulled
+
+    def exposure(self, ends: Ends) -> FloatArray:
+        """Ω at the predicted end: how far E ν_k moves with μ_k, [K]."""
+        times = np.maximum(self.counts + ends.tau - 1, 0)
+        return self.grid.omega[self.counts, times]
+
+    def futures(self, arms: IntArray, size: int, rng: np.random.Generator) -> FloatArray:
+        """Joint draws of whole curves, observed part included, [size, A, T].
+
+        The trailing block of L is the Cholesky factor of what the observed epochs leave open.
+        """
+        covariance = self.asymptotes.covariance(arms, arms)
+        values, vectors = np.linalg.eigh(covariance)
+        root = vectors * np.sqrt(np.clip(values, 0, None))
+        f = self.asymptotes.mean[arms] + rng.standard_normal((size, len(arms))) @ root.T
+        epochs = self.grid.epochs
+        drawn = np.empty((size, len(arms), epochs))
+        row_of = {int(arm): row for row, arm in enumerate(self.visited)}
+        for column, arm in enumerate(arms):
+            n, row = int(self.counts[arm]), row_of.get(int(arm))
+            shock = rng.standard_normal((size, epochs - n)) @ self.grid.factor[n:, n:].T
+            path = self.grid.base[n:] + np.outer(f[:, column], self.grid.omega[n, n:]) + shock
+            if row is not None:
+                path = path + self.rows.projected[row, n:]
+                drawn[:, column, :n] = self.rows.values[row, :n]
+            drawn[:, column, n:] = path
+        return drawn

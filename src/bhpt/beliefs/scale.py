@@ -1,0 +1,122 @@
+"""From losses as reported to the values that a Gaussian can describe, and back.
+
+Real losses are not Gaussian: they spike, diverge, become NaN, and improve by factors. A scale
+turns the observed losses of a study into values whose untrained level is known (0 for the log
+scale, 1 for the linear one), and turns predictions back into losses for people.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from bhpt.domain import Curves, FloatArray, Misuse
+
+ScaleName = Literal["identity", "linear", "log"]
+_LOWEST_LOG = float(np.log(1e-6))  # a loss a million times below the untrained one is zero
+_LINEAR_CAP = 2.0  # twice the untrained loss is as bad as it gets
+_HEADROOM = 1.05  # an unknown ℓ_0 lies above the worst first epoch by this much of its height
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """Curves in the units of the belief.
+
+    Attributes:
+        values: Scaled curves, zero where not observed, [V, T].
+        start: The scaled ℓ_0.
+        best: ζ, the best scaled value so far; infinite before the first.
+        zero: Loss that scales to the bottom (linear 0, log -∞).
+        height: Loss between `zero` and ℓ_0.
+        log: Whether the scale is logarithmic.
+    """
+
+    values: FloatArray
+    start: float
+    best: float
+    zero: float
+    height: float
+    log: bool
+
+    def loss(self, value: FloatArray) -> FloatArray:
+        """The loss that a scaled value stands for."""
+        relative = np.exp(value) if self.log else value
+        return self.zero + self.height * relative
+
+    def spread(self, value: FloatArray, deviation: FloatArray) -> FloatArray:
+        """The standard deviation, in losses, that a scaled one stands for (to first order)."""
+        return self.height * deviation * (np.exp(value) if self.log else 1.0)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How losses are scaled.
+
+    Attributes:
+        name: "identity" (as reported), "linear" (relative to the untrained loss) or "log" (its
+            logarithm).
+        running: Whether the curve is replaced by its best value so far, which is what a study
+            keeps; spikes and divergence vanish.
+    """
+
+    name: ScaleName = "log"
+    running: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse unknown names."""
+        if self.name not in ("identity", "linear", "log"):
+            raise Misuse(f"unknown scale {self.name!r}: use identity, linear or log")
+
+    def apply(self, curves: Curves, untrained: float | None) -> Scaled:
+        """Scale what has been observed."""
+        start = estimate_untrained(curves) if untrained is None else untrained
+        zero, height = self._frame(curves, start)
+        seen = curves.observed
+        relative = (np.where(seen, curves.losses, start) - zero) / height
+        top = self._ceiling(relative, start)
+        relative[~np.isfinite(relative)] = top
+        np.minimum(relative, top, out=relative)
+        if self.running:
+            np.minimum.accumulate(relative, axis=1, out=relative)
+        log = self.name == "log"
+        if log:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                relative = np.log(relative)
+            relative[~(relative > _LOWEST_LOG)] = _LOWEST_LOG
+        best = float(relative[seen].min()) if seen.any() else float("inf")
+        level = (start - zero) / height
+        values = np.where(seen, relative, 0.0)
+        return Scaled(values, float(np.log(level)) if log else level, best, zero, height, log)
+
+    def _ceiling(self, relative: FloatArray, start: float) -> float:
+        """The worst value that is told apart; NaN and infinity count as this."""
+        if self.name == "identity":
+            worst = np.max(relative, initial=start, where=np.isfinite(relative))
+            return float(worst)
+        return 1.0 if self.running else _LINEAR_CAP
+
+    def _frame(self, curves: Curves, start: float) -> tuple[float, float]:
+        """Zero and height of the scale.
+
+        Losses that can be negative have no natural zero: it is then put as far below the best
+        loss as that lies below the untrained one.
+        """
+        if self.name == "identity":
+            return 0.0, 1.0
+        best = curves.best
+        if start > 0 and not best < 0:
+            return 0.0, start
+        drop = max(start - best, 0.0) if np.isfinite(best) else 0.0
+        drop = drop or max(abs(start), 1.0)
+        return start - 2 * drop, 2 * drop
+
+
+def estimate_untrained(curves: Curves) -> float:
+    """A guess of ℓ_0 where nobody reported it: a little above the worst first epoch."""
+    firsts = curves.losses[curves.counts > 0, 0]
+    firsts = firsts[np.isfinite(firsts)]
+    if not firsts.size:
+        return 1.0
+    typical, worst = float(np.median(firsts)), float(firsts.max())
+    worst = min(worst, typical + 3 * abs(typical))  # one exploded arm is no untrained level
+    return worst + (_HEADROOM - 1) * max(abs(worst), abs(worst - curves.best))
