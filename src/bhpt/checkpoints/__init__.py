@@ -1,0 +1,19 @@
+"""Checkpoint folders that are whole or not there: sealed, committed by rename, verified, capped."""
+
+from bhpt.checkpoints.checkpoint import Checkpoint
+from bhpt.checkpoints.disk import DiskFull, is_disk_full
+from bhpt.checkpoints.drops import plan_drops
+from bhpt.checkpoints.manifest import Seal, UnsafeCheckpoint, seal
+from bhpt.checkpoints.store import CheckpointStore, Thawed
+
+__all__ = [
+    "Checkpoint",
+    "CheckpointStore",
+    "DiskFull",
+    "Seal",
+    "Thawed",
+    "UnsafeCheckpoint",
+    "is_disk_full",
+    "plan_drops",
+    "seal",
+]

@@ -1,0 +1,90 @@
+"""Writing that is on the disk when it returns, and one error for a disk that is full."""
+
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+class DiskFull(OSError):
+    """No room for a checkpoint; what was committed before is untouched: free space and resume."""
+
+
+def is_disk_full(error: BaseException | None) -> bool:
+    """Whether a full disk, a quota or a file size limit is anywhere in the causes of an error."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in _FULL:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+@contextmanager
+def naming_full_disk(folder: Path) -> Iterator[None]:
+    """Turn the ways in which a disk says that it is full into `DiskFull`."""
+    try:
+        yield
+    except OSError as error:
+        if not is_disk_full(error) or isinstance(error, DiskFull):
+            raise
+        raise DiskFull(
+            error.errno,
+            f"no room for a checkpoint ({os.strerror(error.errno or 0).lower()}): "
+            "free some space there and resume",
+            str(folder),
+        ) from error
+
+
+def sync(path: Path) -> None:
+    """Wait until a file or a folder (its list of names) is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_private(folder: Path) -> None:
+    """Create a folder that only its user can enter, and make the name durable."""
+    created = not folder.exists()
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if created:
+        sync(folder.parent)
+
+
+def write_synced(path: Path, content: bytes) -> None:
+    """Write a new file of ours and wait until it is on the disk."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+    descriptor = os.open(path, flags, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def remove_tree(path: Path) -> None:
+    """Remove whatever is at `path`, never what a symbolic link in it points to."""
+    if not os.path.lexists(path):
+        return
+    if stat.S_ISDIR(path.lstat().st_mode):
+        shutil.rmtree(path, onerror=_unlock_and_retry)
+    else:
+        path.unlink()
+
+
+def _unlock_and_retry(
+    remove: Callable[..., object], name: str, failed: tuple[type, BaseException, object]
+) -> None:
+    """A trainer may have left a folder that forbids its own removal."""
+    if not isinstance(failed[1], PermissionError) or remove is os.lstat:
+        raise failed[1]
+    locked = Path(name)
+    for folder in (locked.parent, locked):
+        if stat.S_ISDIR(folder.lstat().st_mode):
+            folder.chmod(0o700)
+    remove_tree(locked)

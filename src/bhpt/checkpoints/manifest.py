@@ -1,0 +1,206 @@
+"""The seal of a checkpoint: a manifest with the size and SHA-256 of every file.
+
+A generation looks like this; the trainer only ever sees `files`:
+
+    gen-000003/manifest.json    {"format": 1, "folders": [...], "files": [{path, bytes, sha256}]}
+    gen-000003/files/...        what the trainer saved, opaque
+
+The digest of the manifest's bytes is what the study logs, so one hash in the log vouches for
+every byte of the checkpoint.
+"""
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from bhpt.checkpoints.disk import naming_full_disk, sync, write_synced
+
+FILES = "files"
+MANIFEST = "manifest.json"
+_FORMAT = 1
+_CHUNK = 1 << 20
+_LARGEST_MANIFEST = 1 << 28
+
+
+class UnsafeCheckpoint(ValueError):
+    """A checkpoint holds what cannot be kept: a link, a device, or a path leading outside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """What identifies a checkpoint: the digest of its manifest and how many bytes it holds."""
+
+    digest: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One regular file of a checkpoint, its path relative to `files`, in POSIX form."""
+
+    path: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Everything that a checkpoint holds; the order is that of the paths."""
+
+    folders: tuple[str, ...]
+    files: tuple[Entry, ...]
+
+    def to_bytes(self) -> bytes:
+        """Canonical JSON: equal manifests have equal digests."""
+        value = {
+            "format": _FORMAT,
+            "folders": list(self.folders),
+            "files": [
+                {"path": entry.path, "bytes": entry.bytes, "sha256": entry.sha256}
+                for entry in self.files
+            ],
+        }
+        return json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii")
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> "Manifest":
+        """Read a manifest back.
+
+        Raises:
+            ValueError: It is not one of ours, or names a path outside of its folder.
+        """
+        value = json.loads(content)
+        if not isinstance(value, dict) or value.get("format") != _FORMAT:
+            raise ValueError("not a checkpoint manifest of a known format")
+        try:
+            folders = tuple(str(name) for name in value["folders"])
+            files = tuple(
+                Entry(str(file["path"]), int(file["bytes"]), str(file["sha256"]))
+                for file in value["files"]
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"the manifest is incomplete: {error!r}") from None
+        for path in (*folders, *(entry.path for entry in files)):
+            _refuse_outside(path)
+        return cls(folders, files)
+
+    def seal(self) -> Seal:
+        """The identity of the checkpoint."""
+        digest = hashlib.sha256(self.to_bytes()).hexdigest()
+        return Seal(digest, sum(entry.bytes for entry in self.files))
+
+
+def seal(files: Path) -> Seal:
+    """Make a freshly written checkpoint durable and write its manifest beside it.
+
+    The worker calls this at the end of a unit, so that hashing and waiting for the disk happen
+    in parallel and are part of the unit's cost; the driver then only has to rename.
+
+    Args:
+        files: The folder that the trainer wrote to; the manifest goes to its parent.
+
+    Raises:
+        UnsafeCheckpoint: It holds links or special files.
+        DiskFull: There is no room.
+    """
+    with naming_full_disk(files):
+        manifest = _measure(files)
+        for folder in reversed(manifest.folders):
+            sync(files / folder)
+        sync(files)
+        write_synced(files.parent / MANIFEST, manifest.to_bytes())
+        sync(files.parent)
+    return manifest.seal()
+
+
+def read_sealed(generation: Path) -> Manifest:
+    """The manifest of a generation folder, checked against names and sizes but not contents.
+
+    Raises:
+        ValueError: The manifest is not readable, or the folder does not hold what it says.
+    """
+    manifest = Manifest.from_bytes(_read_manifest(generation / MANIFEST))
+    folders, files = _scan(generation / FILES)
+    if files != [(entry.path, entry.bytes) for entry in manifest.files]:
+        raise ValueError("the files are not those of the manifest")
+    if folders != list(manifest.folders):
+        raise ValueError("the folders are not those of the manifest")
+    return manifest
+
+
+def verify(generation: Path, digest: str) -> None:
+    """Check every byte of a generation folder against the digest in the study's log.
+
+    Raises:
+        ValueError: Something is missing, added or changed.
+        OSError: Something cannot be read.
+    """
+    content = _read_manifest(generation / MANIFEST)
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise ValueError("the manifest is not the one in the study's log")
+    for entry in read_sealed(generation).files:
+        if _hash(generation / FILES / entry.path, synced=False) != entry.sha256:
+            raise ValueError(f"{entry.path!r} has changed")
+
+
+def _measure(files: Path) -> Manifest:
+    """Hash and sync every file; refuse what is not a plain file or folder."""
+    folders, sizes = _scan(files)
+    entries = [Entry(path, size, _hash(files / path, synced=True)) for path, size in sizes]
+    return Manifest(tuple(folders), tuple(entries))
+
+
+def _scan(files: Path) -> tuple[list[str], list[tuple[str, int]]]:
+    """Every folder, and every file with its size, in order."""
+    found = sorted(_walk(files, PurePosixPath()), key=lambda pair: pair[0])
+    folders = [path for path, info in found if stat.S_ISDIR(info.st_mode)]
+    return folders, [(path, info.st_size) for path, info in found if stat.S_ISREG(info.st_mode)]
+
+
+def _walk(folder: Path, inside: PurePosixPath) -> Iterator[tuple[str, os.stat_result]]:
+    if not stat.S_ISDIR(folder.lstat().st_mode):
+        raise UnsafeCheckpoint(f"{folder.name!r} is not a folder")
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            path = inside / entry.name
+            info = entry.stat(follow_symlinks=False)
+            if stat.S_ISDIR(info.st_mode):
+                yield str(path), info
+                yield from _walk(folder / entry.name, path)
+            elif stat.S_ISREG(info.st_mode):
+                yield str(path), info
+            else:
+                kind = "a symbolic link" if stat.S_ISLNK(info.st_mode) else "a special file"
+                raise UnsafeCheckpoint(
+                    f"{str(path)!r} in the checkpoint is {kind}: save plain files only"
+                )
+
+
+def _hash(path: Path, *, synced: bool) -> str:
+    digest = hashlib.sha256()
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb", buffering=0) as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+        if synced:
+            os.fsync(descriptor)
+    return digest.hexdigest()
+
+
+def _read_manifest(path: Path) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as file:
+        content = file.read(_LARGEST_MANIFEST + 1)
+    if len(content) > _LARGEST_MANIFEST:
+        raise ValueError("the manifest is too large to be one")
+    return content
+
+
+def _refuse_outside(path: str) -> None:
+    parts = path.split("/")
+    if "\0" in path or any(part in {"", ".", ".."} for part in parts):
+        raise UnsafeCheckpoint(f"the manifest names {path!r}, which is not inside the checkpoint")

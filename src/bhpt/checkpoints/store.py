@@ -1,0 +1,228 @@
+"""Checkpoint folders of a study: whole and in the log, or gone.
+
+    <root>/arm-000012/tmp-000045/files     being written by the worker of attempt 45
+    <root>/arm-000012/gen-000003/files     committed, the third checkpoint of arm 12
+
+Paths come from integers only. The order of one checkpoint: `begin` makes the temporary folder,
+the worker writes and seals it, `commit` renames it to the next generation, the study logs it
+in the same transaction as the report, and `settled` lets go of what it replaces. A kill between
+any two steps leaves either the old generation in the log or the new one, and `open` removes
+whatever is not in the log.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bhpt.checkpoints.checkpoint import Checkpoint
+from bhpt.checkpoints.disk import make_private, naming_full_disk, remove_tree, sync
+from bhpt.checkpoints.manifest import FILES, MANIFEST, UnsafeCheckpoint, read_sealed, seal, verify
+from bhpt.domain.errors import Misuse
+
+_ARM = re.compile(r"arm-(\d{6,})")
+_GENERATION = re.compile(r"gen-(\d{6,})")
+
+
+@dataclass(frozen=True, slots=True)
+class Thawed:
+    """What can be thawed of an arm.
+
+    Attributes:
+        checkpoint: The newest whole one, None if the arm must start from nothing.
+        folder: Its verified folder, for `Job.thaw_from`.
+        damaged: Newer ones that failed their check, with the reason; they are never loaded.
+    """
+
+    checkpoint: Checkpoint | None
+    folder: Path | None
+    damaged: tuple[tuple[Checkpoint, str], ...] = ()
+
+
+class CheckpointStore:
+    """The one owner of a study's checkpoint folders.
+
+    Args:
+        root: Folder of the study's files, private to its user; created if it is not there.
+        logged: The checkpoints in the study's log, in the order logged. Whatever else is found
+            in `root` under our names was never acknowledged and is removed.
+        generations: How many of each arm are kept: the newest, and older ones in case it is
+            damaged.
+    """
+
+    def __init__(self, root: Path, logged: Iterable[Checkpoint] = (), generations: int = 2) -> None:
+        if generations < 1:
+            raise Misuse(f"a study must keep at least one checkpoint an arm, not {generations}")
+        self._root = root
+        self._generations = generations
+        self._held: dict[int, list[Checkpoint]] = {}
+        _prepare(root)
+        for one in logged:
+            if self.folder(one).is_dir():
+                self._held.setdefault(one.arm, []).append(one)
+        for held in self._held.values():
+            del held[:-generations]
+        for folder in _ours(root, _ARM):
+            self._collect(folder)
+
+    @property
+    def held(self) -> tuple[Checkpoint, ...]:
+        """Every checkpoint that is in the log and on the disk, arm by arm, oldest first."""
+        return tuple(one for arm in sorted(self._held) for one in self._held[arm])
+
+    @property
+    def bytes(self) -> int:
+        """What the held checkpoints take on the disk."""
+        return sum(one.bytes for one in self.held)
+
+    def of_arm(self, arm: int) -> Sequence[Checkpoint]:
+        """The held checkpoints of one arm, oldest first."""
+        return tuple(self._held.get(arm, ()))
+
+    def folder(self, checkpoint: Checkpoint) -> Path:
+        """Where a checkpoint's files are; check them with `thaw` before loading."""
+        return self._generation(checkpoint.arm, checkpoint.generation) / FILES
+
+    def begin(self, arm: int, attempt: int) -> Path:
+        """An empty private folder for the checkpoint of an attempt, for `Job.freeze_to`.
+
+        Raises:
+            DiskFull: There is no room even for that.
+        """
+        temporary = self._temporary(arm, attempt)
+        with naming_full_disk(self._root):
+            remove_tree(temporary)
+            make_private(self._arm(arm))
+            temporary.mkdir(mode=0o700)
+            (temporary / FILES).mkdir(mode=0o700)
+        return temporary / FILES
+
+    def commit(self, arm: int, attempt: int, epochs: int) -> Checkpoint:
+        """Give a sealed checkpoint its final name; log what is returned, then call `settled`.
+
+        A folder that its writer did not seal is sealed here.
+
+        Raises:
+            DiskFull: There is no room; the previous generation is untouched.
+            UnsafeCheckpoint: It holds links or special files, or changed after it was sealed.
+        """
+        temporary = self._temporary(arm, attempt)
+        with naming_full_disk(self._root):
+            if not os.path.lexists(temporary / MANIFEST):
+                seal(temporary / FILES)
+            try:
+                sealed = read_sealed(temporary).seal()
+            except UnsafeCheckpoint:
+                raise
+            except ValueError as error:
+                raise UnsafeCheckpoint(
+                    f"the checkpoint of arm {arm} changed while it was committed: {error}"
+                ) from None
+            generation = self._next_generation(arm)
+            os.rename(temporary, self._generation(arm, generation))  # noqa: PTH104  # one syscall
+            sync(self._arm(arm))
+        return Checkpoint(arm, generation, epochs, sealed.digest, sealed.bytes)
+
+    def settled(self, checkpoint: Checkpoint) -> None:
+        """The log has it now: keep it, and let go of what it replaces."""
+        held = self._held.setdefault(checkpoint.arm, [])
+        if checkpoint not in held:
+            held.append(checkpoint)
+        del held[: -self._generations]
+        self._collect(self._arm(checkpoint.arm), temporaries=False)
+
+    def discard(self, arm: int, attempt: int) -> None:
+        """Forget the temporary folder of an attempt that failed; nothing happens without one."""
+        remove_tree(self._temporary(arm, attempt))
+
+    def thaw(self, arm: int) -> Thawed:
+        """The newest checkpoint of an arm whose every byte is as logged.
+
+        One that is damaged is passed over for the one before it; log that, then `drop` it.
+        """
+        damaged: list[tuple[Checkpoint, str]] = []
+        for one in reversed(self.of_arm(arm)):
+            try:
+                verify(self._generation(arm, one.generation), one.digest)
+            except (ValueError, OSError) as error:
+                damaged.append((one, str(error)))
+            else:
+                return Thawed(one, self.folder(one), tuple(damaged))
+        return Thawed(None, None, tuple(damaged))
+
+    def drop(self, checkpoints: Iterable[Checkpoint]) -> None:
+        """Remove checkpoints for good: damaged ones, or those of `plan_drops`; log it first."""
+        for one in checkpoints:
+            held = self._held.get(one.arm, [])
+            if one in held:
+                held.remove(one)
+            if not held:
+                self._held.pop(one.arm, None)
+            _remove(self._generation(one.arm, one.generation))
+
+    def _collect(self, folder: Path, *, temporaries: bool = True) -> None:
+        """Remove generations of an arm that are not held, and what interrupted attempts left."""
+        arm = _number(folder)
+        kept = {one.generation for one in self._held.get(arm, ())}
+        for generation in _ours(folder, _GENERATION):
+            if _number(generation) not in kept:
+                _remove(generation)
+        if temporaries:
+            for leftover in folder.glob("tmp-*"):
+                remove_tree(leftover)
+
+    def _next_generation(self, arm: int) -> int:
+        on_disk = (_number(folder) for folder in _ours(self._arm(arm), _GENERATION))
+        return 1 + max((*on_disk, *(one.generation for one in self.of_arm(arm))), default=0)
+
+    def _arm(self, arm: int) -> Path:
+        return self._root / f"arm-{_index(arm):06d}"
+
+    def _generation(self, arm: int, generation: int) -> Path:
+        return self._arm(arm) / f"gen-{_index(generation):06d}"
+
+    def _temporary(self, arm: int, attempt: int) -> Path:
+        return self._arm(arm) / f"tmp-{_index(attempt):06d}"
+
+
+def _prepare(root: Path) -> None:
+    """Make the root, and make it private."""
+    with naming_full_disk(root):
+        root.parent.mkdir(parents=True, exist_ok=True)
+        if root.is_symlink() or (root.exists() and not root.is_dir()):
+            raise Misuse(f"{root} must be a folder for the study's files: move it away")
+        make_private(root)
+        root.chmod(0o700)
+
+
+def _remove(generation: Path) -> None:
+    """Remove a generation so that a kill half-way does not leave half of one under its name."""
+    if not os.path.lexists(generation):
+        return
+    doomed = generation.with_name("tmp-" + generation.name)
+    remove_tree(doomed)
+    os.rename(generation, doomed)  # noqa: PTH104  # one syscall
+    remove_tree(doomed)
+
+
+def _ours(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
+    """What we have made in a folder; foreign names are left alone."""
+    if not folder.is_dir():
+        return []
+    found = sorted(child for child in folder.iterdir() if pattern.fullmatch(child.name))
+    for child in found:
+        if not stat.S_ISDIR(child.lstat().st_mode):
+            raise Misuse(f"{child} must be a folder made by bhpt: move it away")
+    return found
+
+
+def _number(folder: Path) -> int:
+    return int(folder.name.rpartition("-")[2])
+
+
+def _index(value: int) -> int:
+    if not isinstance(value, int) or value < 0:
+        raise Misuse(f"a checkpoint path needs a whole number from 0, not {value!r}")
+    return value
