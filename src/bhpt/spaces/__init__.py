@@ -1,5 +1,8 @@
-"""Search spaces: what a configuration is, and how it becomes numbers."""
+"""Search spaces: what a configuration is, how it becomes numbers, where new ones come from."""
 
+from bhpt.spaces.configs import Config, plain_config
+from bhpt.spaces.files import load_space
 from bhpt.spaces.inferred import encode_configs
+from bhpt.spaces.space import Space, parse_space
 
-__all__ = ["encode_configs"]
+__all__ = ["Config", "Space", "encode_configs", "load_space", "parse_space", "plain_config"]

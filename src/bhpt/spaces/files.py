@@ -1,0 +1,63 @@
+"""Read a search space or a list of configurations from a file."""
+
+import json
+from pathlib import Path
+
+from bhpt.domain import Misuse
+from bhpt.spaces.configs import Config
+from bhpt.spaces.short_form import first_line, refuse_pairs
+from bhpt.spaces.space import Space, parse_space
+
+
+def load_space(path: str | Path) -> Space | list[Config]:
+    """Read what `--space FILE` names.
+
+    A JSON or YAML file holds ConfigSpace's own form, the short form, or a list of
+    configurations.
+
+    Raises:
+        Misuse: If the file cannot be read or holds none of these.
+    """
+    file = Path(path)
+    described = _parse(file, _read(file))
+    if isinstance(described, list):
+        return parse_space(described)
+    if not isinstance(described, dict):
+        raise Misuse(f"{file}: expected a dictionary of ranges or a list of configurations")
+    if isinstance(described.get("hyperparameters"), list):
+        return Space.from_serialized(described)
+    refuse_pairs(described)
+    return Space.of(described)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise Misuse(f"no such file: {file}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise Misuse(f"cannot read {file}: {first_line(error)}") from None
+
+
+def _parse(file: Path, text: str) -> object:
+    kind = file.suffix.lower()
+    if kind == ".json":
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as error:
+            raise Misuse(f"{file} is not valid JSON: {first_line(error)}") from None
+    if kind in {".yaml", ".yml"}:
+        return _parse_yaml(file, text)
+    raise Misuse(f"{file}: a search space is read from a .json or .yaml file")
+
+
+def _parse_yaml(file: Path, text: str) -> object:
+    try:
+        import yaml  # type: ignore[import-untyped,unused-ignore]
+    except ImportError:
+        raise Misuse(f"{file}: reading YAML needs pyyaml; install it or use JSON") from None
+    try:
+        parsed: object = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise Misuse(f"{file} is not valid YAML: {first_line(error)}") from None
+    return parsed

@@ -1,0 +1,190 @@
+"""A search space: encodes configurations and draws candidates. Wraps ConfigSpace.
+
+Notation:
+    K  configurations, D  columns.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import ConfigSpace
+import numpy as np
+
+from bhpt.domain import FloatArray, Misuse
+from bhpt.spaces.columns import NEUTRAL, indicator, join, one_hot, scatter
+from bhpt.spaces.configs import Config, identity, plain_configs
+from bhpt.spaces.drawing import draw, draw_near
+from bhpt.spaces.short_form import first_line, from_short_form
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Declared ranges. Equal text means equal space, encoding and draws.
+
+    Attributes:
+        text: ConfigSpace's own JSON form, which is what a study stores.
+    """
+
+    text: str
+
+    @classmethod
+    def of(cls, given: "Space | ConfigSpace.ConfigurationSpace | Mapping[str, object]") -> "Space":
+        """A space from ConfigSpace's object or from a dictionary of ranges.
+
+        Raises:
+            Misuse: If it is not a valid space.
+        """
+        if isinstance(given, Space):
+            return given
+        space = (
+            given if isinstance(given, ConfigSpace.ConfigurationSpace) else from_short_form(given)
+        )
+        if not len(space):
+            raise Misuse("the search space is empty: name at least one hyper-parameter")
+        try:
+            made = cls(json.dumps(space.to_serialized_dict(), allow_nan=False))
+            made._space  # noqa: B018  # a space that cannot be read back must not be stored
+        except (TypeError, ValueError, KeyError) as error:
+            raise Misuse(f"the search space cannot be stored: {first_line(error)}") from None
+        return made
+
+    @classmethod
+    def from_serialized(cls, described: Mapping[str, Any]) -> "Space":
+        """A space from ConfigSpace's JSON form."""
+        try:
+            space = ConfigSpace.ConfigurationSpace.from_serialized_dict(dict(described))
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            raise Misuse(f"the search space is not valid: {first_line(error)}") from None
+        return cls.of(space)
+
+    @cached_property
+    def _space(self) -> ConfigSpace.ConfigurationSpace:
+        """ConfigSpace's object, read back from the text: the same after a resume."""
+        space: ConfigSpace.ConfigurationSpace = ConfigSpace.ConfigurationSpace.from_serialized_dict(
+            json.loads(self.text)
+        )
+        return space
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The hyper-parameters, in the space's order."""
+        return tuple(self._space)
+
+    def encode(self, configs: Sequence[Mapping[str, object]]) -> FloatArray:
+        """Encode configurations to numbers in [0, 1], whatever other configurations there are.
+
+        Numbers and ranks take one column on their declared scale, categories are one-hot,
+        constants take none. A conditional hyper-parameter reads as neutral where it is
+        inactive; each condition has a further column that says where it holds.
+
+        Returns:
+            Finite numbers, [K, D], with D at least 1.
+        """
+        columns: list[FloatArray] = []
+        marked: set[str] = set()
+        for name, parameter in self._space.items():
+            active = np.array([name in config for config in configs], bool)
+            values = [config[name] for config in configs if name in config]
+            block, fill = _encode(parameter, values)
+            columns.append(scatter(block, active, fill))
+            condition = self._conditions.get(name)
+            if condition is not None and condition not in marked:
+                marked.add(condition)
+                columns.append(indicator(active))
+        return join(columns, len(configs))
+
+    def draw(self, count: int, rng: np.random.Generator) -> list[Config]:
+        """Up to `count` different configurations, spread evenly; fewer if there are no more.
+
+        Raises:
+            Misuse: If the forbidden clauses leave nothing to draw.
+        """
+        drawn = draw(self._space, count, rng)
+        if not drawn:
+            raise Misuse("the search space is empty: its forbidden clauses exclude everything")
+        return drawn
+
+    def draw_near(
+        self, good: Sequence[Config], count: int, rng: np.random.Generator
+    ) -> list[Config]:
+        """Up to `count` new configurations near the good ones."""
+        return draw_near(self._space, good, count, rng)
+
+    def check(self, config: Mapping[str, object]) -> None:
+        """Refuse a configuration that does not lie in the space."""
+        try:
+            ConfigSpace.Configuration(self._space, values=dict(config))
+        except (TypeError, ValueError) as error:
+            raise Misuse(f"configuration {config!r:.80}: {first_line(error)}") from None
+
+    @cached_property
+    def _conditions(self) -> dict[str, str]:
+        """The condition of each conditional hyper-parameter, without the parameter's name."""
+        by_name: dict[str, list[str]] = {}
+        for condition in json.loads(self.text)["conditions"]:
+            text = json.dumps(_without_child(condition), sort_keys=True)
+            by_name.setdefault(condition["child"], []).append(text)
+        return {name: " ".join(sorted(texts)) for name, texts in by_name.items()}
+
+
+def parse_space(given: object) -> Space | list[Config]:
+    """Whatever a user may call a space: ranges to draw from, or a list of configurations."""
+    if isinstance(given, Space | ConfigSpace.ConfigurationSpace | Mapping):
+        return Space.of(given)
+    if isinstance(given, Sequence) and not isinstance(given, str | bytes):
+        return _without_repeats(plain_configs(given))
+    raise Misuse(
+        f"a search space is a ConfigurationSpace, a dictionary of ranges or a list of "
+        f"configurations, not {type(given).__name__}"
+    )
+
+
+def _without_repeats(configs: list[Config]) -> list[Config]:
+    """The different configurations, in order: training one twice would buy nothing."""
+    return list({identity(config): config for config in configs}.values())
+
+
+def _without_child(condition: Any) -> Any:  # noqa: ANN401  # any JSON value
+    """A condition as it is whoever depends on it."""
+    if isinstance(condition, dict):
+        return {key: _without_child(value) for key, value in condition.items() if key != "child"}
+    if isinstance(condition, list):
+        return [_without_child(part) for part in condition]
+    return condition
+
+
+def _encode(parameter: Any, values: list[Any]) -> tuple[FloatArray, float]:  # noqa: ANN401  # ConfigSpace's generic base
+    """Columns of one hyper-parameter where it is active, and what it reads elsewhere."""
+    if isinstance(parameter, ConfigSpace.Constant):
+        return np.zeros((len(values), 0)), 0.0
+    if isinstance(parameter, ConfigSpace.CategoricalHyperparameter):
+        choices = list(parameter.choices)
+        if len(choices) == 1:
+            return np.zeros((len(values), 0)), 0.0
+        return one_hot(_places(parameter.name, values, choices), len(choices)), 0.0
+    if isinstance(parameter, ConfigSpace.OrdinalHyperparameter):
+        sequence = list(parameter.sequence)
+        last = len(sequence) - 1
+        if last == 0:
+            return np.zeros((len(values), 0)), 0.0
+        return np.array(_places(parameter.name, values, sequence))[:, None] / last, NEUTRAL
+    if not values:
+        return np.zeros((0, 1)), NEUTRAL
+    vector = np.asarray(parameter.to_vector(np.asarray(values)), float)
+    return np.clip(vector, 0.0, 1.0)[:, None], NEUTRAL
+
+
+def _places(name: str, values: list[Any], choices: list[Any]) -> list[int]:
+    """Where each value stands among the choices."""
+    place = {json.dumps(_plain(choice)): number for number, choice in enumerate(choices)}
+    try:
+        return [place[json.dumps(_plain(value))] for value in values]
+    except KeyError as missing:
+        raise Misuse(f"hyper-parameter {name!r} has no choice {missing.args[0]}") from None
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401  # any JSON value
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value

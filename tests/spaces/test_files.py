@@ -1,0 +1,57 @@
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from bhpt.domain import Misuse
+from bhpt.spaces import Space, load_space
+
+
+def _written(folder: Path, name: str, text: str) -> Path:
+    file = folder / name
+    file.write_text(text)
+    return file
+
+
+def test_short_form_and_configspace_form(tmp_path: Path) -> None:
+    short = load_space(_written(tmp_path, "a.json", '{"lr": {"min": 0.1, "max": 1.0}, "d": 3}'))
+    assert isinstance(short, Space)
+    full = load_space(_written(tmp_path, "b.json", short.text))
+    assert isinstance(full, Space)
+    assert full.names == short.names
+
+
+def test_a_list_of_configurations(tmp_path: Path) -> None:
+    file = _written(tmp_path, "c.json", json.dumps([{"a": 1}, {"a": 2}]))
+    assert load_space(file) == [{"a": 1}, {"a": 2}]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json", "{"),
+        ("a.json", "3"),
+        ("a.json", "[]"),
+        ("a.json", '{"lr": [0.1, 1.0]}'),
+        ("a.json", '{"hyperparameters": [{"type": "strange", "name": "x"}]}'),
+        ("a.toml", "lr = 3"),
+    ],
+)
+def test_bad_files_are_one_clear_line(tmp_path: Path, name: str, text: str) -> None:
+    with pytest.raises(Misuse) as caught:
+        load_space(_written(tmp_path, name, text))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(Misuse, match="no such file"):
+        load_space(tmp_path / "none.json")
+
+
+def test_yaml_without_its_library_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(Misuse, match="pyyaml"):
+        load_space(_written(tmp_path, "a.yaml", "lr: {min: 0.1, max: 1.0}"))
