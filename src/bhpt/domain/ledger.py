@@ -1,0 +1,108 @@
+"""Reserve and settle: the arithmetic that keeps a budget hard.
+
+Cost is reserved before a unit starts and settled when its report comes. Epochs and money are
+totals: what is free is the amount less everything spent and reserved. Wall-clock time is shared:
+units that run side by side use up the same seconds, so what is free is the time left.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from bhpt.domain.budget import Budget
+from bhpt.domain.errors import Misuse
+
+_ROUNDING = 1e-9  # sums of floats: ten units of 0.1 must fit into 1
+
+
+def _nothing_open() -> Mapping[int, float]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What has been spent, what is promised and what is free.
+
+    Attributes:
+        budget: The limit.
+        spent: Sum of the settled cost of all attempts, failed ones included.
+        clock: Seconds for which the study has been running, all sessions together.
+        promised: Reserved cost of every attempt in flight.
+    """
+
+    budget: Budget
+    spent: float = 0.0
+    clock: float = 0.0
+    promised: Mapping[int, float] = field(default_factory=_nothing_open)
+
+    @property
+    def reserved(self) -> float:
+        """The sum of what is promised to attempts in flight."""
+        return math.fsum(self.promised.values())
+
+    @property
+    def used(self) -> float:
+        """What is gone of the budget for good: time that passed, or what was spent."""
+        return self.clock if self.budget.kind == "seconds" else self.spent
+
+    @property
+    def left(self) -> float:
+        """What a further attempt may reserve, never negative."""
+        promised = 0.0 if self.budget.kind == "seconds" else self.reserved
+        return max(0.0, self.budget.amount - self.used - promised)
+
+    def fits(self, cost: float) -> bool:
+        """Whether so much may be reserved now."""
+        return cost <= self.left + _ROUNDING * max(1.0, self.budget.amount)
+
+    def reserve(self, attempt: int, cost: float) -> "Ledger":
+        """The ledger with `cost` promised to a new attempt.
+
+        Raises:
+            Misuse: If it does not fit, is no cost, or the attempt has a reservation already.
+        """
+        if attempt in self.promised:
+            raise Misuse(f"attempt {attempt} has reserved its cost already")
+        if not (math.isfinite(cost) and cost >= 0):
+            raise Misuse(f"attempt {attempt}: {cost} is not a cost")
+        if not self.fits(cost):
+            raise Misuse(f"attempt {attempt} would cost {cost:g}, but only {self.left:g} is left")
+        return replace(self, promised=MappingProxyType({**self.promised, attempt: cost}))
+
+    def extend(self, attempt: int, cost: float) -> "Ledger":
+        """The ledger with the reservation of an attempt in flight raised to `cost`."""
+        before = self._promise(attempt)
+        if cost < before:
+            raise Misuse(
+                f"attempt {attempt}: a reservation of {before:g} cannot shrink to {cost:g}"
+            )
+        return self._without(attempt).reserve(attempt, cost)
+
+    def settle(self, attempt: int, cost: float) -> "Ledger":
+        """The ledger with an attempt in flight paid at its true cost.
+
+        The truth is recorded even if it is more than was reserved: whoever starts a unit must
+        also stop it in time.
+        """
+        self._promise(attempt)
+        if not (math.isfinite(cost) and cost >= 0):
+            raise Misuse(f"attempt {attempt}: {cost} is not a cost")
+        return replace(self._without(attempt), spent=self.spent + cost)
+
+    def at(self, clock: float) -> "Ledger":
+        """The ledger at a later moment; a clock that went back is not believed."""
+        return self if clock <= self.clock else replace(self, clock=clock)
+
+    def add(self, more: Budget) -> "Ledger":
+        """The ledger with a larger budget."""
+        return replace(self, budget=self.budget.plus(more))
+
+    def _promise(self, attempt: int) -> float:
+        if attempt not in self.promised:
+            raise Misuse(f"attempt {attempt} is not in flight")
+        return self.promised[attempt]
+
+    def _without(self, attempt: int) -> "Ledger":
+        kept = {other: cost for other, cost in self.promised.items() if other != attempt}
+        return replace(self, promised=MappingProxyType(kept))

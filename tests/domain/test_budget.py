@@ -1,0 +1,82 @@
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bhpt.domain.budget import Budget
+from bhpt.domain.errors import Misuse
+
+
+@pytest.mark.parametrize(
+    ("text", "amount", "kind"),
+    [
+        ("200 epochs", 200, "epochs"),
+        ("1 epoch", 1, "epochs"),
+        ("200epochs", 200, "epochs"),
+        ("2h", 7200, "seconds"),
+        ("90s", 90, "seconds"),
+        ("1h30m", 5400, "seconds"),
+        ("1 h 30 min", 5400, "seconds"),
+        ("1.5 hours", 5400, "seconds"),
+        ("2 days", 172800, "seconds"),
+        ("$25", 25, "dollars"),
+        ("$ 0.5", 0.5, "dollars"),
+    ],
+)
+def test_what_people_write(text: str, amount: float, kind: str) -> None:
+    budget = Budget.parse(text, price_per_hour=2.0)
+    assert (budget.amount, budget.kind) == (amount, kind)
+
+
+@pytest.mark.parametrize(
+    "text",
+    "0|-3|five|10 parsecs|200||0 epochs|-3 epochs|1.5 epochs|0s|-2h|$0|$-3|$|h|2h2h|30m1h|2h five|"
+    "nan epochs|inf s|1e3 epochs".split("|"),
+)
+def test_bad_budgets_are_one_clear_line(text: str) -> None:
+    with pytest.raises(Misuse) as caught:
+        Budget.parse(text, price_per_hour=1.0)
+    assert "\n" not in str(caught.value)
+
+
+def test_numbers_do_not_say_of_what() -> None:
+    with pytest.raises(Misuse):
+        Budget.parse(200)  # type: ignore[arg-type]
+
+
+def test_dollars_need_a_price() -> None:
+    with pytest.raises(Misuse, match="price"):
+        Budget.parse("$25")
+
+
+@pytest.mark.parametrize("price", [0.0, -1.0, math.nan, math.inf])
+def test_bad_prices(price: float) -> None:
+    with pytest.raises(Misuse):
+        Budget.parse("$25", price_per_hour=price)
+
+
+def test_a_budget_is_parsed_as_itself() -> None:
+    budget = Budget(3, "seconds")
+    assert Budget.parse(budget) is budget
+
+
+def test_only_the_same_kind_can_be_added() -> None:
+    assert Budget(3).plus(Budget(4)).amount == 7
+    with pytest.raises(Misuse, match="epochs"):
+        Budget(3).plus(Budget(4, "seconds"))
+    with pytest.raises(Misuse, match="price"):
+        Budget(3, "dollars", 1.0).plus(Budget(4, "dollars", 2.0))
+
+
+def test_charges() -> None:
+    assert Budget(3).charge(5, 7.0) == 5
+    assert Budget(3, "seconds").charge(5, 7.0) == 7
+    assert Budget(3, "dollars", 2.0).charge(5, 1800.0) == pytest.approx(1.0)
+
+
+@settings(deadline=None)
+@given(st.floats(0.001, 1e6), st.floats(0.001, 1e4))
+def test_money_buys_the_time_that_it_costs(seconds: float, price: float) -> None:
+    budget = Budget(1, "dollars", price)
+    assert budget.seconds_for(budget.dollars(seconds)) == pytest.approx(seconds)
