@@ -4,7 +4,7 @@ Notation:
     K  arms, D  encoded features, r_k  units that arm k can still run within what is left.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -39,7 +39,7 @@ class View:
     costs: FloatArray
     features: FloatArray
     untrained: float | None = None
-    pending: IntArray = np.zeros(0, np.int64)  # noqa: RUF009  # never written to
+    pending: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
     seed: int = 0
     lanes: int = 1
 

@@ -1,0 +1,1 @@
+"""Tasks × policies × budgets × seeds → a table → figures."""

@@ -1,0 +1,107 @@
+"""Run a benchmark: every task × policy × budget × seed that the table does not have yet."""
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+
+from bhpt.bench.catalogue import load
+from bhpt.bench.metrics import score
+from bhpt.bench.simulate import simulate
+from bhpt.bench.table import Results, Row, Run
+from bhpt.domain import Misuse
+from bhpt.policies.registry import make_policy
+
+_ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run."""
+
+    tasks: tuple[str, ...]
+    policies: tuple[str, ...]
+    budgets: tuple[int, ...]
+    seeds: int
+    arms: int | None = None
+    data: Path | None = None
+
+    def check(self) -> None:
+        """Refuse what cannot run, before anything has run."""
+        if not (self.tasks and self.policies and self.budgets):
+            raise Misuse("a benchmark needs at least one task, one policy and one budget")
+        if min(self.budgets) < 1:
+            raise Misuse(f"a budget needs at least one unit, not {min(self.budgets)}")
+        if self.seeds < 1:
+            raise Misuse(f"--seeds {self.seeds}: at least one is needed")
+        for task in self.tasks:
+            load(task, 0, self.data, self.arms)
+        for policy in self.policies:
+            make_policy(policy)
+
+    def runs(self) -> Iterator[Run]:
+        """All runs, seed by seed, so that an interrupted benchmark has whole seeds."""
+        for seed in range(self.seeds):
+            for task in self.tasks:
+                for policy in self.policies:
+                    for budget in self.budgets:
+                        yield Run(task, policy, budget, seed)
+
+
+def one(run: Run, data: Path | None, arms: int | None) -> Row:
+    """Run one cell of the benchmark."""
+    task = load(run.task, run.seed, data, arms)
+    policy = make_policy(run.policy, task.truth)
+    return Row(run, score(task, run.budget, simulate(task, policy, run.budget, run.seed)))
+
+
+def run_plan(
+    plan: Plan, out: Path, jobs: int, progress: Callable[[int, int, Row | None], None]
+) -> list[Row]:
+    """Run what is missing, in `jobs` processes; returns the plan's rows, old and new.
+
+    Args:
+        plan: What to run.
+        out: Folder of results.csv.
+        jobs: Worker processes; each uses one thread, so that times can be compared.
+        progress: Told (rows done, rows in all, the row just done) from the start on.
+    """
+    plan.check()
+    if jobs < 1:
+        raise Misuse(f"--jobs {jobs}: at least one is needed")
+    results = Results(out)
+    wanted = list(plan.runs())
+    known = {row.run for row in results.rows()}
+    todo = [run for run in wanted if run not in known]
+    done = len(wanted) - len(todo)
+    progress(done, len(wanted), None)
+    for row in _parallel(todo, plan, min(jobs, len(todo))):
+        results.append(row)
+        done += 1
+        progress(done, len(wanted), row)
+    asked = set(wanted)
+    return [row for row in results.rows() if row.run in asked]
+
+
+def _parallel(todo: list[Run], plan: Plan, jobs: int) -> Iterator[Row]:
+    """Rows as they are finished; at most a few runs are queued, so an interrupt ends soon."""
+    if not todo:
+        return
+    os.environ.update({name: os.environ.get(name, "1") for name in _ONE_THREAD})
+    spawn = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(jobs, mp_context=spawn)
+    queue = iter(todo)
+    waiting: set[Future[Row]] = set()
+    try:
+        while True:
+            while len(waiting) < 2 * jobs and (run := next(queue, None)) is not None:
+                waiting.add(pool.submit(one, run, plan.data, plan.arms))
+            if not waiting:
+                return
+            finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in finished:
+                yield future.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

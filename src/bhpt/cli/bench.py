@@ -1,0 +1,122 @@
+"""`bhpt bench`: run policies on tabulated tasks under one accounting."""
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from bhpt.bench.runner import Plan, run_plan
+from bhpt.bench.summary import cells
+from bhpt.bench.table import Row
+from bhpt.domain import Misuse
+
+bench = typer.Typer(
+    help="Run policies on tabulated tasks and compare them.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+_EVERY_S = 5.0  # between progress lines where there is no terminal
+
+
+def _words(text: str, option: str) -> tuple[str, ...]:
+    words = tuple(word.strip() for word in text.split(",") if word.strip())
+    if not words:
+        raise Misuse(f"{option} names nothing")
+    return tuple(dict.fromkeys(words))
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(word) for word in _words(text, "--budgets"))
+    except ValueError as error:
+        raise Misuse(f"--budgets {text!r}: whole numbers of units, separated by commas") from error
+
+
+class Reporter:
+    """Progress of a benchmark: a bar on a terminal, plain lines elsewhere."""
+
+    def __init__(self) -> None:
+        """Nothing is shown before the first report."""
+        self._bar: Progress | None = None
+        self._last = 0.0
+        if sys.stderr.isatty():
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+            )
+            self._task = self._bar.add_task("runs", total=None)
+            self._bar.start()
+
+    def __call__(self, done: int, total: int, row: Row | None) -> None:
+        """One row more."""
+        what = f"{row.run.task} {row.run.policy} B={row.run.budget}" if row else "runs"
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done, total=total, description=what)
+            return
+        now = time.monotonic()
+        if done == total or now - self._last > _EVERY_S:
+            self._last = now
+            print(f"{done}/{total} runs, last: {what}", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if self._bar is not None:
+            self._bar.stop()
+
+
+@bench.callback(invoke_without_command=True)
+def run(
+    context: typer.Context,
+    tasks: Annotated[str, typer.Option(help="Tasks, separated by commas.")] = "",
+    policies: Annotated[str, typer.Option(help="Policies, separated by commas.")] = "",
+    budgets: Annotated[str, typer.Option(help="Budgets in units, separated by commas.")] = "",
+    seeds: Annotated[int, typer.Option(help="Seeds 0 .. N-1.")] = 1,
+    arms: Annotated[int | None, typer.Option(help="A random K of the arms, by seed.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder with tables of your own.")] = None,
+    jobs: Annotated[int, typer.Option(help="Worker processes.")] = os.cpu_count() or 1,
+    out: Annotated[Path | None, typer.Option(help="Folder for results.csv.")] = None,
+) -> None:
+    """Run tasks × policies × budgets × seeds; rows that are there are not run again."""
+    if context.invoked_subcommand is not None:
+        return
+    if out is None:
+        raise Misuse("say where the results go: --out DIR")
+    plan = Plan(
+        _words(tasks, "--tasks"),
+        _words(policies, "--policies"),
+        _numbers(budgets),
+        seeds,
+        arms,
+        data,
+    )
+    reporter = Reporter()
+    try:
+        rows = run_plan(plan, out, jobs, reporter)
+    finally:
+        reporter.close()
+    _show(plan, rows)
+    print(f"{len(rows)} rows in {out / 'results.csv'}")
+
+
+def _show(plan: Plan, rows: list[Row]) -> None:
+    """Mean normalised regret of every policy, a table a task."""
+    means = cells(rows, "regret")
+    console = Console()
+    for task in plan.tasks:
+        table = Table(title=f"{task}: mean normalised regret, {plan.seeds} seeds", box=None)
+        table.add_column("policy")
+        for budget in plan.budgets:
+            table.add_column(f"B={budget}", justify="right")
+        for policy in plan.policies:
+            values = [means[task, policy, budget].mean for budget in plan.budgets]
+            table.add_row(policy, *(f"{value:.4f}" for value in values))
+        console.print(table)

@@ -1,0 +1,116 @@
+"""The value of the next unit: what one unit teaches, priced at what it takes from the others.
+
+Notation:
+    ζ         best value so far            μ_k(r)  predicted end of arm k within r_k units
+    δ_a       how far one unit of arm a moves its own predicted end (a standard deviation)
+    σ̃_ka      how far it moves that of a correlated arm k
+    r'        the horizons that a unit of arm a leaves to the others
+    V[a] = E min{ζ, μ_a(r) + δ_a Z, min_{k≠a} μ_k(r') + σ̃_ka Z}
+
+Near the end the unit taken from the others makes it commit by itself: there is no exploration
+parameter and no exhaustion rule. With one epoch a unit V is exact; a longer unit shows several
+epochs, whose effects on its own arm and on the others are taken to be fully correlated.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bhpt.beliefs.freeze_thaw import FreezeThaw, Mixture
+from bhpt.beliefs.posterior import Posterior
+from bhpt.domain import FloatArray, IntArray, View
+from bhpt.policies.bhpt import explain, horizon_epochs
+from bhpt.policies.interface import Decision
+from bhpt.policies.values import best_other, expected_min, expected_min_lines, pick
+
+_PRICES = 32  # more distinct prices than this are rounded to as many levels
+_CHUNK = 4_000_000  # lines that are walked at once: bounds the memory of many correlated arms
+
+
+@dataclass(frozen=True, eq=False)
+class NextUnit:
+    """Runs the unit with the lowest V."""
+
+    belief: FreezeThaw
+
+    def decide(self, view: View) -> Decision | None:
+        """Run argmin V."""
+        if not view.choosable.any():
+            return None
+        mixture = self.belief.condition(view)
+        values = unit_values(view, mixture)
+        ends = mixture.ends(horizon_epochs(view, view.horizon))
+        arm = pick(values, view.choosable, view.rng())
+        leads = ends.mean[arm] <= ends.mean[view.choosable].min()
+        why = "it leads, and its unit is worth most" if leads else "its next unit teaches most"
+        return Decision(arm, explain(view, mixture, ends, values, arm, why))
+
+
+def unit_values(view: View, mixture: Mixture) -> FloatArray:
+    """V of every arm, averaged over the hyper-parameter samples, [K]; infinite if unchoosable."""
+    total = np.zeros(view.arms)
+    best = mixture.scaled.best
+    for posterior in mixture.components:
+        total += _values(view, posterior, best)
+    return np.where(view.choosable, total / len(mixture.components), np.inf)
+
+
+def price_levels(costs: FloatArray) -> FloatArray:
+    """Costs, rounded to at most so many distinct ones that each can be looked at, [K]."""
+    if len(np.unique(costs)) <= _PRICES:
+        return costs
+    levels = np.quantile(costs, (np.arange(_PRICES) + 0.5) / _PRICES)
+    nearest = np.abs(np.log(costs)[:, None] - np.log(levels)).argmin(axis=1)
+    return levels[nearest]
+
+
+def _values(view: View, posterior: Posterior, best: float) -> FloatArray:
+    """V for one setting of the hyper-parameters, one price at a time."""
+    own = posterior.ends(horizon_epochs(view, view.horizon))
+    moved = np.sqrt(posterior.learned(own, view.unit))
+    values = np.full(view.arms, np.inf)
+    prices = price_levels(view.costs)
+    correlated = posterior.asymptotes.reduction is not None
+    for price in np.unique(prices[view.choosable]):
+        arms = np.flatnonzero(view.choosable & (prices == price))
+        left = horizon_epochs(view, view.affordable(view.left_after(float(price))))
+        if not correlated:
+            others = np.minimum(best_other(posterior.lowest(left)), best)
+            values[arms] = expected_min(own.mean, moved, others)[arms]
+            continue
+        rest = posterior.ends(left)
+        exposure = posterior.exposure(rest)
+        step = max(1, _CHUNK // view.arms)
+        for at in range(0, len(arms), step):
+            part = arms[at : at + step]
+            lines = _lines(posterior, rest.mean, exposure, part, view.unit)
+            values[part] = _joint(lines, part, own.mean[part], moved[part], best)
+    return values
+
+
+def _lines(
+    posterior: Posterior, mean: FloatArray, exposure: FloatArray, arms: IntArray, unit: int
+) -> tuple[FloatArray, FloatArray]:
+    """Intercepts [K] and slopes σ̃ [A, K] of the others' ends for units of `arms`."""
+    everyone = np.arange(len(mean))
+    slopes = posterior.asymptotes.covariance(arms, everyone)
+    slopes *= posterior.pull(arms, unit)[:, None]
+    slopes *= np.where(np.isfinite(mean), exposure, 0.0)
+    return mean, slopes
+
+
+def _joint(
+    lines: tuple[FloatArray, FloatArray],
+    arms: IntArray,
+    own: FloatArray,
+    moved: FloatArray,
+    best: float,
+) -> FloatArray:
+    """E min over all lines of each row: the others, the arm itself, and the best so far."""
+    mean, slopes = lines
+    here = np.arange(len(arms))
+    intercepts = np.broadcast_to(mean, slopes.shape).copy()
+    intercepts[here, arms], slopes[here, arms] = own, moved
+    intercepts = np.hstack([intercepts, np.full((len(arms), 1), best)])
+    slopes = np.hstack([slopes, np.zeros((len(arms), 1))])
+    return expected_min_lines(intercepts, slopes)

@@ -1,0 +1,108 @@
+"""Policies by name: what `--policies` accepts and `bhpt policies` lists."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bhpt.beliefs.freeze_thaw import FreezeThaw
+from bhpt.beliefs.hypers import LINEAR_PRIORS, LOG_PRIORS, Hypers, Sampling, Structure, Unknown
+from bhpt.beliefs.scale import Scale
+from bhpt.domain import Misuse
+from bhpt.policies.bhpt import Bhpt
+from bhpt.policies.interface import Policy
+from bhpt.policies.next_unit import NextUnit
+from bhpt.policies.schedules import (
+    Scheduled,
+    asha,
+    hyperband,
+    i_epoch,
+    random_search,
+    successive_halving,
+)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The model that a synthetic task was drawn from, for policies that may know it."""
+
+    structure: Structure
+    hypers: Hypers
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A policy that can be named.
+
+    Attributes:
+        name: What a person types.
+        about: One line for `bhpt policies`.
+        make: From the truth, if the task has one to tell, to the policy.
+    """
+
+    name: str
+    about: str
+    make: Callable[[Truth | None], Policy]
+
+
+PAPER_BELIEF = (Structure("none", anchored=False), Scale("linear", running=False))
+OUR_BELIEF = (Structure("matern52", anchored=True), Scale("log", running=True))
+
+
+def paper_belief(truth: Truth | None) -> FreezeThaw:
+    """As printed: independent arms, losses as they are, sampled; on drawn data the truth."""
+    if truth is not None:
+        return true_belief(truth)
+    return FreezeThaw(*PAPER_BELIEF, Unknown(LINEAR_PRIORS, Sampling()))
+
+
+def our_belief(truth: Truth | None) -> FreezeThaw:
+    """Anchored, logarithmic, correlated by configuration, sampled; on drawn data the truth."""
+    if truth is not None:
+        return true_belief(truth)
+    return FreezeThaw(*OUR_BELIEF, Unknown(LOG_PRIORS, Sampling()))
+
+
+def true_belief(truth: Truth) -> FreezeThaw:
+    """The model that the curves were drawn from, hyper-parameters included."""
+    return FreezeThaw(truth.structure, Scale("identity", running=False), truth.hypers)
+
+
+def sampled_belief(truth: Truth | None) -> FreezeThaw:
+    """The structure of the truth with its numbers to be inferred; `our_belief` without truth."""
+    if truth is None:
+        return our_belief(None)
+    scale = Scale("linear", running=False)
+    return FreezeThaw(truth.structure, scale, Unknown(LINEAR_PRIORS, Sampling()))
+
+
+ENTRIES = (
+    Entry("default", "what a user gets who names none", lambda t: NextUnit(our_belief(t))),
+    Entry("bhpt", "the paper's rule: lowest Q, then commit", lambda t: Bhpt(paper_belief(t))),
+    Entry("bhpt-eps", "BHPT-ε, ε = 0.5", lambda t: Bhpt(paper_belief(t), epsilon=0.5)),
+    Entry("q-alone", "BHPT without committing", lambda t: Bhpt(paper_belief(t), None, False)),
+    Entry("q-eps-alone", "BHPT-ε without it", lambda t: Bhpt(paper_belief(t), 0.5, False)),
+    Entry("next-unit", "the value of the next unit", lambda t: NextUnit(our_belief(t))),
+    Entry("bhpt-sampled", "bhpt, never told the truth", lambda t: Bhpt(sampled_belief(t))),
+    Entry("next-unit-sampled", "next-unit, likewise", lambda t: NextUnit(sampled_belief(t))),
+    Entry("random", "random arms, each to the end", lambda _: Scheduled(random_search)),
+    Entry("hyperband", "η = 3, promotions resume", lambda _: Scheduled(hyperband)),
+    Entry("sh", "successive halving sized to the budget", lambda _: Scheduled(successive_halving)),
+    Entry("asha", "asynchronous successive halving", lambda _: Scheduled(asha)),
+    Entry("i-epoch", "1-Epoch: try, then the best to the end", lambda _: Scheduled(i_epoch(1))),
+    Entry("2-epoch", "the same with 2 units each", lambda _: Scheduled(i_epoch(2))),
+    Entry("5-epoch", "the same with 5 units each", lambda _: Scheduled(i_epoch(5))),
+)
+_BY_NAME = {entry.name: entry for entry in ENTRIES}
+
+
+def names() -> list[str]:
+    """All names, in the order in which they are listed."""
+    return list(_BY_NAME)
+
+
+def make_policy(name: str, truth: Truth | None = None) -> Policy:
+    """A fresh policy by its name."""
+    if name not in _BY_NAME:
+        raise Misuse(
+            f"unknown policy {name!r}: `bhpt policies` lists the {len(_BY_NAME)} there are"
+        )
+    return _BY_NAME[name].make(truth)
