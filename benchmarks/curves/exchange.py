@@ -63,8 +63,9 @@ def write_table(table: Table, folder: Path, name: str) -> None:
         "configs": table.configs,
     }
     part = folder / f"{name}.part"
+    arrays = {key: np.asarray(array, np.float32) for key, array in table.arrays.items()}
     with part.open("wb") as file:
-        np.savez_compressed(file, **{key: np.float32(array) for key, array in table.arrays.items()})
+        np.savez_compressed(file, allow_pickle=False, **arrays)
     part.replace(folder / f"{name}.npz")
     part.write_text(json.dumps(words, indent=1) + "\n", encoding="utf-8")
     part.replace(folder / f"{name}.json")

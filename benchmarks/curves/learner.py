@@ -42,7 +42,7 @@ class Learner:
         self._decay: float = settings.get("decay", 1.0)
         self._totals = torch.zeros(len(self.measures), device=device)
         self._objective = torch.zeros((), device=device)
-        self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
+        self._stream = _stream_on(device)
 
     def prepare(self, batch: tuple[Tensor, Tensor], held_out: tuple[Tensor, Tensor]) -> None:
         """Makes the buffers, captures both steps and times the training step alone.
@@ -141,3 +141,9 @@ class Learner:
     def _synchronize(self) -> None:
         if self._stream is not None:
             torch.cuda.synchronize()
+
+
+def _stream_on(device: torch.device) -> torch.cuda.Stream | None:
+    if device.type != "cuda":
+        return None
+    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]

@@ -145,7 +145,8 @@ class AutoEncoder(nn.Module):
             self.decode(code), x.flatten(1), reduction="none"
         ).sum(1)
         divergence = 0.5 * (mean * mean + log_variance.exp() - 1 - log_variance).sum(1)
-        return misfit + divergence
+        bound: Tensor = misfit + divergence
+        return bound
 
 
 def build(settings: Mapping[str, Any]) -> nn.Module:
@@ -193,7 +194,7 @@ class Classification:
         half: Whether the network computes in bfloat16 on the GPU.
     """
 
-    measures = ("loss", "cross_entropy")
+    measures: tuple[str, ...] = ("loss", "cross_entropy")
 
     def __init__(self, half: bool) -> None:
         self.half = half
@@ -218,7 +219,7 @@ class Classification:
 class Likelihood:
     """The negative evidence lower bound is both trained and measured."""
 
-    measures = ("loss",)
+    measures: tuple[str, ...] = ("loss",)
 
     def objective(self, model: nn.Module, x: Tensor, y: Tensor) -> Tensor:  # noqa: ARG002
         """Mean negative bound."""

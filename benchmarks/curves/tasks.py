@@ -105,21 +105,23 @@ class Steps:
     """Ranges of one family in `arch2_cifar10`: how long its steps are and how fast they shrink.
 
     Attributes:
+        batch_size: Values of the batch size.
         lr: Least and greatest learning rate, drawn log-uniformly.
         decay: Least and greatest factor on the learning rate an epoch, drawn uniformly.
         momentum: Values of the momentum.
     """
 
+    batch_size: tuple[int, ...]
     lr: tuple[float, float]
     decay: tuple[float, float]
     momentum: tuple[float, ...]
 
 
-# Deep ResNets take small steps that hardly shrink: slow, and low in the end. AlexNets take large
-# ones that soon shrink: fast, and done early.
+# ResNets take few and small steps that hardly shrink: slow, and low in the end. AlexNets take many
+# steps that soon shrink: fast, and done early.
 STEPS = {
-    "resnet": Steps(lr=(0.001, 0.01), decay=(0.96, 1.0), momentum=(0.5, 0.9)),
-    "alexnet": Steps(lr=(0.01, 0.1), decay=(0.8, 0.95), momentum=(0.5, 0.9)),
+    "resnet": Steps((128,), lr=(0.002, 0.01), decay=(0.96, 1.0), momentum=(0.8, 0.9)),
+    "alexnet": Steps((32, 64), lr=(0.003, 0.03), decay=(0.75, 0.92), momentum=(0.5, 0.9)),
 }
 
 
@@ -130,7 +132,7 @@ def _draw_paced_architecture(stream: np.random.Generator, number: int) -> Config
     return {
         "arch": arch,
         "optimizer": "momentum",
-        "batch_size": _pick(stream, (64, 128)),
+        "batch_size": _pick(stream, steps.batch_size),
         "lr": float(10 ** stream.uniform(low, high)),
         "momentum": _pick(stream, steps.momentum),
         "decay": float(stream.uniform(*steps.decay)),
@@ -193,10 +195,11 @@ _TASKS = (
         epochs=45,
         epochs_per_unit=1,
         metric=ERROR_RATE,
-        about="24 ResNet-20 (3 stages of 3 blocks, 16/32/64 channels) with small steps that hardly "
-        "shrink, and 25 AlexNet-style networks (5 convolutions with batch norm, 3 fully connected "
-        "layers) with larger steps that soon shrink.",
-        model={"blocks": 3, "width": 16, "batch_norm": True},
+        about="24 ResNet-20 (3 stages of 3 blocks, 32/64/128 channels) with few and small steps "
+        "that hardly shrink, and 25 AlexNet-style networks (5 convolutions with batch norm, 3 "
+        "fully connected layers) with many steps that soon shrink: the ResNets learn slowly and "
+        "end lower.",
+        model={"blocks": 3, "width": 32, "batch_norm": True},
     ),
     Task(
         name="fcnet_mnist",

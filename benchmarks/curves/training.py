@@ -153,11 +153,11 @@ class Group:
             learner.scores(held_out, steps)
             for learner, steps in zip(self._learners, self._steps, strict=True)
         ]
-        return scores, np.float32(passed * self._shares())
+        return scores, passed * self._shares()
 
     def _shares(self) -> FloatArray:
         alone = np.array([learner.step_seconds for learner in self._learners]) * self._steps
-        return np.float32(alone / alone.sum())
+        return np.asarray(alone / alone.sum(), np.float32)
 
     def _measure(self) -> None:
         self._synchronize()
@@ -195,7 +195,7 @@ Report = Callable[[Arrays, str], None]
 
 def finished(arrays: Mapping[str, FloatArray]) -> list[bool]:
     """Which arms have been trained to the end."""
-    return [bool(done) for done in np.isfinite(arrays["seconds"]).all(1)]
+    return [bool(np.isfinite(row).all()) for row in arrays["seconds"]]
 
 
 def train_arms(
