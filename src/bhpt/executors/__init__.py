@@ -1,5 +1,19 @@
 """Where units run: submit, poll, stop, close. Local processes, or a table and a virtual clock."""
 
 from bhpt.executors.interface import Executor, Failure, FailureKind, Job, Report, Running
+from bhpt.executors.local import LocalExecutor
+from bhpt.executors.simulated import Fault, SimulatedExecutor
+from bhpt.executors.slot import LocalOptions
 
-__all__ = ["Executor", "Failure", "FailureKind", "Job", "Report", "Running"]
+__all__ = [
+    "Executor",
+    "Failure",
+    "FailureKind",
+    "Fault",
+    "Job",
+    "LocalExecutor",
+    "LocalOptions",
+    "Report",
+    "Running",
+    "SimulatedExecutor",
+]

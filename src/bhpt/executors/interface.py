@@ -53,7 +53,8 @@ class Job:
         config: The configuration; must survive JSON.
         epochs: How many new losses are wanted.
         done: Epochs of this arm that are already reported.
-        freeze_to: Empty folder for the new checkpoint; the driver commits it after the report.
+        freeze_to: Empty folder for the new checkpoint, as `CheckpointStore.begin` makes it: its
+            manifest goes beside it. The driver commits both after the report.
         thaw_from: Verified, committed checkpoint folder, None to start from nothing.
         thaw_epochs: Epochs that the checkpoint in `thaw_from` holds, at most `done`.
         limit_s: Seconds after which the job is killed, None for no limit.

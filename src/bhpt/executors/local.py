@@ -1,0 +1,212 @@
+"""Jobs in processes of this machine: one supervised worker a slot.
+
+Not a pool: a worker that is killed takes nothing with it but its own job, and the next job in its
+slot starts another. Everything happens in `poll`, in the driver's own thread. Nothing is tried
+again here; that is the study's business.
+"""
+
+import signal
+import time
+from multiprocessing.connection import wait
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from bhpt.domain.errors import Misuse
+from bhpt.executors import guard
+from bhpt.executors.interface import Failure, FailureKind, Job, Report, Running
+from bhpt.executors.logs import SlotLog
+from bhpt.executors.processes import Guard, new_token, wait_until_dead
+from bhpt.executors.slot import Crew, LocalOptions, Slot
+from bhpt.trainers.naming import refuse_during_import
+from bhpt.trainers.specs import TrainerSpec
+
+_TICK_S = 0.1  # an end that no connection tells of is noticed after this long
+_LINGER_S = 1.0  # an idle worker may take this long to go
+_UNKILLABLE_S = 5.0  # after a kill; then the kernel has to see to it
+
+
+class LocalExecutor:
+    """Supervised worker processes; see `Executor` for the contract.
+
+    Args:
+        trainer: What the workers import.
+        slots: How many workers.
+        logs: Folder for what they print, one file a slot.
+        options: See there.
+    """
+
+    def __init__(
+        self,
+        trainer: TrainerSpec,
+        slots: int,
+        logs: Path,
+        options: LocalOptions = LocalOptions(),  # noqa: B008  # frozen
+    ) -> None:
+        refuse_during_import()
+        if slots < 1:
+            raise Misuse(f"there must be at least one worker, not {slots}")
+        self._logs = logs
+        self._token = new_token()
+        crew = Crew(trainer, slots, self._token, options)
+        self._slots = [
+            Slot(i, crew, SlotLog(logs / f"slot-{i:02d}.log", options.log_bytes))
+            for i in range(slots)
+        ]
+        self._guard: Guard | None = None
+        self._reports: list[Report] = []
+        self._closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def slots(self) -> int:
+        """How many jobs can run at once."""
+        return len(self._slots)
+
+    @property
+    def free(self) -> int:
+        """How many jobs could be submitted now."""
+        return sum(slot.is_free for slot in self._slots)
+
+    def now(self) -> float:
+        """The monotonic clock."""
+        return time.monotonic()
+
+    def start(self) -> None:
+        """Start all workers and wait until the first has imported the trainer.
+
+        Call it before anything is created: it proves that the trainer can be used. Without it
+        workers start with their first job.
+
+        Raises:
+            Misuse: The trainer is not there, dies at import or lacks a method. The last lines
+                that it printed are a note of the error. Nothing is left behind.
+        """
+        made = [path for path in (self._logs, *self._logs.parents) if not path.exists()]
+        self._prepare()
+        for slot in self._slots:
+            slot.spawn()
+        while not any(slot.is_ready for slot in self._slots):
+            unusable = next((slot.unusable for slot in self._slots if slot.unusable), None)
+            if unusable is not None:
+                self.close()
+                self._unmake(made)
+                error = Misuse(unusable.message)
+                error.add_note(unusable.tail)
+                raise error
+            self._wait(_TICK_S)
+            self._tend()
+
+    def reruns(self, job: Job) -> int:
+        """Epochs that would have to be trained again: none if the arm's trainer lives."""
+        self._tend()
+        return 0 if self._holder(job) else job.done - job.thaw_epochs
+
+    def submit(self, job: Job) -> None:
+        """Give a job to the slot that has its trainer alive, else to one that has least to lose."""
+        self._tend()
+        self._refuse(job)
+        self._prepare()
+        slot = self._holder(job) or min(
+            (slot for slot in self._slots if slot.is_free),
+            key=lambda slot: (not slot.is_ready, len(slot.alive), slot.last_used),
+        )
+        slot.give(job)
+
+    def poll(self, timeout: float | None = None) -> list[Report]:
+        """Look after the workers until there is something to report."""
+        until = None if timeout is None else self.now() + timeout
+        while True:
+            self._tend()
+            if self._reports or self.free == self.slots:
+                reports, self._reports = self._reports, []
+                return reports
+            left = _TICK_S if until is None else until - self.now()
+            if left <= 0:
+                return []
+            self._wait(left)
+
+    def stop(self, attempt: int, grace: float) -> None:
+        """Ask a job to end; its worker goes with it."""
+        for slot in self._slots:
+            if slot.job is not None and slot.job.attempt == attempt:
+                failure = Failure(FailureKind.STOPPED, "the driver stopped it")
+                slot.ask_to_end(failure, grace)
+
+    def running(self) -> tuple[Running, ...]:
+        """Busy slots, with what they printed last."""
+        looks = (slot.running() for slot in self._slots)
+        return tuple(look for look in looks if look is not None)
+
+    def close(self, grace: float = 0.0) -> None:
+        """Let idle workers go, ask busy ones to end, kill what is left after the grace."""
+        if self._closed:
+            return
+        self._closed = True
+        workers = [worker for slot in self._slots for worker in slot.release(grace)]
+        workers = wait_until_dead(workers, max(grace, _LINGER_S))
+        for worker in workers:
+            worker.signal(signal.SIGKILL)
+        wait_until_dead(workers, _UNKILLABLE_S)
+        if self._guard is not None:
+            guard.end(self._token)
+            self._guard.dismiss()
+
+    def _prepare(self) -> None:
+        """What has to be there before a worker is."""
+        self._logs.mkdir(parents=True, mode=0o700, exist_ok=True)
+        if self._guard is None:
+            self._guard = Guard(self._token)
+
+    def _refuse(self, job: Job) -> None:
+        if self._closed:
+            raise Misuse("this executor is closed: make another")
+        if not self.free:
+            raise Misuse(f"all {self.slots} slots are busy: poll for a report before submitting")
+        running = [slot.job for slot in self._slots if slot.job is not None]
+        if any(one.arm == job.arm or one.attempt == job.attempt for one in running):
+            raise Misuse(f"arm {job.arm} or attempt {job.attempt} is already running")
+
+    def _holder(self, job: Job) -> Slot | None:
+        """The free slot in which the arm's trainer lives at the right epoch."""
+        holders = (s for s in self._slots if s.is_free and s.alive.holds(job.arm, job.done))
+        return next(holders, None)
+
+    def _tend(self) -> None:
+        """Look after every slot and collect the reports."""
+        if self._closed:
+            return
+        if self._guard is not None:
+            self._guard.check()
+        for slot in self._slots:
+            report = slot.tend()
+            if report is None:
+                continue
+            self._reports.append(report)
+            for other in self._slots:
+                if other is not slot:  # what lives of this arm elsewhere is out of date now
+                    other.alive.forget(report.arm)
+
+    def _wait(self, seconds: float) -> None:
+        """Sleep until a worker speaks or ends, but not past a limit."""
+        wake = min(slot.wakes_at for slot in self._slots) - self.now()
+        connections = [slot.connection for slot in self._slots if slot.connection is not None]
+        wait(connections, max(0.0, min(seconds, wake, _TICK_S)))
+
+    def _unmake(self, made: list[Path]) -> None:
+        """Remove the logs of a start that failed, if it made their folder."""
+        if made:
+            for slot in self._slots:
+                slot.log.path.unlink(missing_ok=True)
+        for folder in made:
+            folder.rmdir()

@@ -1,0 +1,205 @@
+"""The processes of a local executor, seen from the driver: workers and their guard.
+
+A worker is a fresh interpreter, not a fork and not a `multiprocessing` child: a fork would copy
+the driver's threads' locks and its open database, and `multiprocessing` would run the user's
+script again, speak pickle and start a helper of its own. This way a worker is one process with
+one connection, in a session of its own.
+"""
+
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from bhpt.executors import guard
+from bhpt.executors.logs import SlotLog
+from bhpt.executors.messages import Order, Reply, decode_reply, encode
+from bhpt.trainers.specs import TrainerSpec, spec_to_json
+
+_BOOT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from bhpt.executors.worker import main; main(int(sys.argv[2]), sys.argv[3])"
+)
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+_CHUNK = 1 << 16
+
+
+def new_token() -> str:
+    """A mark that no other executor has."""
+    return secrets.token_hex(8)
+
+
+def environment_of(slot: int, slots: int, token: str) -> dict[str, str]:
+    """The environment of a worker: ours, its mark, and its share of the cores for libraries.
+
+    The share is only set where the user has not set it: as many workers as cores, each with as
+    many threads as cores, are slower than one.
+    """
+    share = str(max(1, len(os.sched_getaffinity(0)) // slots))
+    outer = os.environ.get(guard.TOKEN_VARIABLE, "")
+    return {
+        **dict.fromkeys(_THREADS, share),
+        **os.environ,
+        guard.TOKEN_VARIABLE: f"{outer}/{token}" if outer else token,
+        "BHPT_SLOT": str(slot),
+    }
+
+
+class WorkerProcess:
+    """One worker: what it says, whether it lives, and how to end it with all that it started."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], connection: socket.socket, token: str
+    ) -> None:
+        self.hung_up = False
+        self._process = process
+        self._connection = connection
+        self._token = token
+        self._held = b""
+
+    @classmethod
+    def start(
+        cls, spec: TrainerSpec, log: SlotLog, token: str, slot: int, slots: int
+    ) -> "WorkerProcess":
+        """Start a worker for a slot, one of `slots`, with everything it prints going to `log`."""
+        ours, theirs = socket.socketpair()
+        output = log.open()
+        try:
+            process = subprocess.Popen(
+                [
+                    *(sys.executable, "-c", _BOOT, json.dumps(sys.path)),
+                    *(str(theirs.fileno()), json.dumps(spec_to_json(spec))),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env=environment_of(slot, slots, token),
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+            )
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+            os.close(output)
+        ours.setblocking(False)
+        return cls(process, ours, token)
+
+    @property
+    def pid(self) -> int:
+        """Its process, which is also its session."""
+        return self._process.pid
+
+    def fileno(self) -> int:
+        """For a selector: readable when it has said something or hung up."""
+        return self._connection.fileno()
+
+    def send(self, order: Order) -> None:
+        """Hand it an order; a worker that is gone is noticed elsewhere."""
+        self._connection.setblocking(True)
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self._connection.sendall(encode(order))
+        self._connection.setblocking(False)
+
+    def receive(self) -> list[Reply]:
+        """Everything it has said since.
+
+        Raises:
+            ValueError: Something else than a reply came over the connection.
+        """
+        while not self.hung_up:
+            try:
+                chunk = self._connection.recv(_CHUNK)
+            except BlockingIOError:
+                break
+            except ConnectionResetError:
+                chunk = b""
+            self.hung_up = chunk == b""
+            self._held += chunk
+        *lines, self._held = self._held.split(b"\n")
+        return [decode_reply(line) for line in lines]
+
+    def is_dead(self) -> bool:
+        """Whether it has ended; it stays a zombie until `bury`, so its number is not reused."""
+        flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        try:
+            return os.waitid(os.P_PID, self.pid, flags) is not None
+        except ChildProcessError:  # the driver ignores SIGCHLD, so nobody has to bury it
+            return True
+
+    def signal(self, sign: signal.Signals) -> None:
+        """Signal it and everything that it started."""
+        guard.send(sign, self._token, self.pid)
+
+    def hang_up(self) -> None:
+        """Tell it that there is no more to do."""
+        self._connection.close()
+
+    def bury(self) -> int:
+        """End what a dead worker left running and return its exit status."""
+        guard.end(self._token, self.pid)
+        self._connection.close()
+        return self._process.wait()
+
+
+class Guard:
+    """The process that ends all workers if the driver dies; started anew if it is killed."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+        self._process = self._start()
+
+    def check(self) -> None:
+        """Start another one if it is gone."""
+        if self._process.poll() is not None:
+            self._release()
+            self._process = self._start()
+
+    def dismiss(self) -> None:
+        """Let it go without doing anything."""
+        if self._process.stdin is not None:
+            with suppress(BrokenPipeError):
+                self._process.stdin.write(b"q")
+                self._process.stdin.flush()
+        self._process.wait()
+        self._release()
+
+    def _release(self) -> None:
+        if self._process.stdin is not None:
+            with suppress(BrokenPipeError):
+                self._process.stdin.close()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        script = str(Path(guard.__file__))
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", script, self._token, str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env={},
+            start_new_session=True,
+        )
+
+
+def wait_until_dead(workers: list[WorkerProcess], seconds: float) -> list[WorkerProcess]:
+    """Wait for workers to end, bury them, and return those that still live."""
+    until = time.monotonic() + seconds
+    while True:
+        living = []
+        for worker in workers:
+            if worker.is_dead():
+                worker.bury()
+            else:
+                living.append(worker)
+        workers = living
+        if not workers or time.monotonic() >= until:
+            return workers
+        time.sleep(0.005)

@@ -1,0 +1,332 @@
+"""One slot of a local executor: a worker at most, a job at most, and how both can end.
+
+free ──give──▶ busy ──Done, Failed──▶ free, worker kept warm
+│  limit, stop: TERM, after the grace KILL ──▶ dead
+└─ dead ──▶ what it left running is killed, the job reported, worker gone
+"""
+
+import signal
+import time
+from dataclasses import dataclass, replace
+
+from bhpt.executors.alive import Alive
+from bhpt.executors.interface import Failure, FailureKind, Job, Report, Running
+from bhpt.executors.logs import SlotLog
+from bhpt.executors.messages import Done, Failed, Ready, Reply, Unusable, order_of
+from bhpt.executors.processes import WorkerProcess, wait_until_dead
+from bhpt.trainers.exits import how_it_ended
+from bhpt.trainers.specs import TrainerSpec
+
+_LINGER_S = 1.0  # what has hung up may take this long to be gone
+_UNKILLABLE_S = 5.0  # after a kill; then the slot goes on without waiting for the kernel
+_FAILURES_IN_A_ROW = 2  # then a worker is replaced: its device may be in a bad state
+_SHOWN_LINES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class LocalOptions:
+    """What hardly anyone changes.
+
+    Attributes:
+        grace_s: Between asking a job past its limit to end and killing it.
+        keep_alive: Generator trainers that stay alive in one worker; those unused for longest
+            are let go first and would be trained again.
+        log_bytes: Size of a slot's log after which its older half is cut off.
+        start_limit_s: How long the import of the trainer may take.
+    """
+
+    grace_s: float = 5.0
+    keep_alive: int = 32
+    log_bytes: int = 10 << 20
+    start_limit_s: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """What all slots of an executor share."""
+
+    trainer: TrainerSpec
+    slots: int
+    token: str
+    options: LocalOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """A job in a slot: when it was submitted, and how many epochs it trains again."""
+
+    job: Job
+    submitted: float
+    rerun: int
+
+
+class Slot:
+    """A supervised place for one job.
+
+    Args:
+        index: Which slot.
+        crew: What all slots share.
+        log: Where its workers print.
+    """
+
+    def __init__(self, index: int, crew: Crew, log: SlotLog) -> None:
+        self.index = index
+        self.log = log
+        self.alive = Alive()
+        self.last_used = 0.0
+        self.is_ready = False
+        self.unusable: Failure | None = None
+        self._crew = crew
+        self._spawned = 0
+        self._worker: WorkerProcess | None = None
+        self._dying: list[WorkerProcess] = []
+        self._assigned: Assigned | None = None
+        self._limit_at: float | None = None
+        self._kill_at: float | None = None
+        self._ending: Failure | None = None
+        self._failed_in_a_row = 0
+        self._keeps = 1
+
+    @property
+    def is_free(self) -> bool:
+        """Whether a job can be given to it."""
+        return self._assigned is None
+
+    @property
+    def job(self) -> Job | None:
+        """What it runs."""
+        return None if self._assigned is None else self._assigned.job
+
+    @property
+    def connection(self) -> int | None:
+        """Descriptor to wait for: readable when the worker speaks or ends."""
+        worker = self._worker
+        return None if worker is None or worker.hung_up else worker.fileno()
+
+    @property
+    def wakes_at(self) -> float:
+        """When it needs to be tended even if nothing is heard of it."""
+        times = [at for at in (self._limit_at, self._kill_at) if at is not None]
+        return min(times, default=float("inf"))
+
+    def running(self) -> Running | None:
+        """A look at its job."""
+        if self._assigned is None:
+            return None
+        return Running(
+            attempt=self._assigned.job.attempt,
+            arm=self._assigned.job.arm,
+            slot=self.index,
+            pid=None if self._worker is None else self._worker.pid,
+            started=self._assigned.submitted,
+            lines=self.log.tail(_SHOWN_LINES),
+        )
+
+    def spawn(self) -> WorkerProcess:
+        """Start a worker; it begins with importing the trainer."""
+        self._spawned += 1
+        self.log.mark("a worker starts")
+        token = f"{self._crew.token}.{self.index}.{self._spawned}."
+        self._worker = WorkerProcess.start(
+            self._crew.trainer, self.log, token, self.index, self._crew.slots
+        )
+        self._limit_at = time.monotonic() + self._crew.options.start_limit_s
+        return self._worker
+
+    def give(self, job: Job) -> None:
+        """Run a job, with the trainer that lives here if it is at the right epoch."""
+        now = time.monotonic()
+        worker = self._worker or self.spawn()
+        warm = self.alive.holds(job.arm, job.done)
+        order = order_of(job, warm=warm, drop=self.alive.give_up(job.arm))
+        self.log.mark(f"attempt {job.attempt}: arm {job.arm} from epoch {job.done + 1}")
+        self._assigned = Assigned(job, now, order.rerun)
+        self.last_used = now
+        if self.is_ready:
+            self._limit_at = _after(now, job.limit_s)
+        worker.send(order)
+
+    def tend(self) -> Report | None:
+        """Hear the worker, notice its death, enforce limits; the report of the job if it ended."""
+        self._dying = wait_until_dead(self._dying, 0.0)
+        worker = self._worker
+        if worker is None:
+            return None
+        dead = worker.is_dead()  # asked first: what it said before it died still counts
+        report = self._listen(worker)
+        if self._worker is None:  # it was replaced after what it said
+            return report
+        if dead:
+            return report or self._bury(worker)
+        return report or self._enforce(worker)
+
+    def ask_to_end(self, failure: Failure, grace: float) -> None:
+        """TERM now, KILL after the grace, for the reason given."""
+        if self._worker is None:
+            return
+        is_first = self._ending is None
+        self._ending = self._ending or failure
+        self._kill_at = _earlier(self._kill_at, time.monotonic() + grace)
+        if grace <= 0:
+            self._worker.signal(signal.SIGKILL)
+        elif is_first:
+            self._worker.signal(signal.SIGTERM)
+
+    def release(self, grace: float) -> list[WorkerProcess]:
+        """Tell an idle worker to go and a busy one to end; whoever calls waits for them."""
+        workers, worker = self._dying, self._worker
+        if worker is not None:
+            workers = [*workers, worker]
+            if self.is_free:
+                worker.hang_up()
+            else:
+                worker.signal(signal.SIGTERM if grace > 0 else signal.SIGKILL)
+        self._dying = []
+        self._assigned = None
+        self._emptied()
+        return workers
+
+    def _listen(self, worker: WorkerProcess) -> Report | None:
+        report = None
+        try:
+            for reply in worker.receive():
+                report = self._hear(reply) or report
+        except ValueError as error:
+            failure = Failure(FailureKind.CRASHED, f"the worker's connection is broken: {error}")
+            self.ask_to_end(failure, 0.0)
+        if worker.hung_up and self._kill_at is None:
+            self._kill_at = time.monotonic() + _LINGER_S
+        return report
+
+    def _hear(self, reply: Reply) -> Report | None:
+        match reply:
+            case Ready():
+                self.is_ready = True
+                self._keeps = self._crew.options.keep_alive if reply.kind == "generator" else 1
+                limit = None if self._assigned is None else self._assigned.job.limit_s
+                self._limit_at = _after(time.monotonic(), limit)
+            case Unusable():
+                self._ending = self._ending or Failure(FailureKind.IMPORT_FAILED, reply.message)
+            case Done() | Failed():
+                return self._settle(reply)
+        return None
+
+    def _settle(self, reply: Done | Failed) -> Report:
+        assigned = self._assigned
+        if assigned is None or assigned.job.attempt != reply.attempt:
+            raise ValueError(f"attempt {reply.attempt} is not running there")
+        if isinstance(reply, Done):
+            report = _report_done(assigned, reply)
+            job = assigned.job
+            if reply.alive:
+                self.alive.remember(job.arm, job.done + job.epochs, self._keeps)
+            self._failed_in_a_row = 0
+        else:
+            failure = self._ending or Failure(reply.kind, reply.message)
+            report = _report_failed(assigned, self._told(failure), reply.ended)
+            self._failed_in_a_row += 1
+        self._assigned = None
+        self._limit_at = None
+        if self._ending is not None or self._failed_in_a_row >= _FAILURES_IN_A_ROW:
+            self._retire()
+        return report
+
+    def _enforce(self, worker: WorkerProcess) -> Report | None:
+        self.log.trim()
+        now = time.monotonic()
+        if self._kill_at is not None and now >= self._kill_at:
+            worker.signal(signal.SIGKILL)
+            if now >= self._kill_at + _UNKILLABLE_S:
+                report = self._lose(Failure(FailureKind.CRASHED, "it cannot even be killed"))
+                self._retire()
+                return report
+        elif self._limit_at is not None and now >= self._limit_at and self._ending is None:
+            self.ask_to_end(self._past_limit(), self._crew.options.grace_s)
+        return None
+
+    def _past_limit(self) -> Failure:
+        if not self.is_ready or self._assigned is None:
+            what = f"importing {self._crew.trainer} took more than"
+            limit = self._crew.options.start_limit_s
+            return Failure(FailureKind.IMPORT_FAILED, f"{what} {limit:g} s")
+        limit = self._assigned.job.limit_s or 0.0
+        return Failure(FailureKind.TIMED_OUT, f"it ran past its limit of {limit:g} s")
+
+    def _bury(self, worker: WorkerProcess) -> Report | None:
+        """A worker has died: end what it left running, and report its job."""
+        status = worker.bury()
+        if self.is_ready:
+            report = self._lose(Failure(FailureKind.CRASHED, f"the worker {how_it_ended(status)}"))
+        else:
+            report = self._lose(self._dead_at_import(status))
+        self._emptied()
+        return report
+
+    def _dead_at_import(self, status: int) -> Failure:
+        said = self.log.tail(1)
+        last = f"; the last it said: {said[0]}" if said else ""
+        return Failure(
+            FailureKind.IMPORT_FAILED,
+            f"the worker {how_it_ended(status)} while it imported {self._crew.trainer}{last}",
+        )
+
+    def _lose(self, failure: Failure) -> Report | None:
+        """Fail the job, for the reason for which it was ended if it was."""
+        told = self._told(self._ending or failure)
+        assigned, self._assigned = self._assigned, None
+        if assigned is not None:
+            return _report_failed(assigned, told, time.monotonic())
+        if told.kind is FailureKind.IMPORT_FAILED:
+            self.unusable = told
+        return None
+
+    def _retire(self) -> None:
+        """Replace a worker: kill it now, bury it when it is dead."""
+        if self._worker is not None:
+            self._worker.signal(signal.SIGKILL)
+            self._dying.append(self._worker)
+        self._emptied()
+
+    def _emptied(self) -> None:
+        """The process is gone, and all that lived in it."""
+        self._worker = None
+        self.is_ready = False
+        self._limit_at = self._kill_at = None
+        self._ending = None
+        self._failed_in_a_row = 0
+        self.alive = Alive()
+
+    def _told(self, failure: Failure) -> Failure:
+        """A failure with the last lines of the log."""
+        return replace(failure, tail="\n".join(self.log.tail()))
+
+
+def _report_done(assigned: Assigned, done: Done) -> Report:
+    return Report(
+        attempt=assigned.job.attempt,
+        arm=assigned.job.arm,
+        losses=done.losses,
+        failure=None,
+        seconds=max(0.0, done.ended - assigned.submitted),
+        setup_s=max(0.0, done.began - assigned.submitted),
+        rerun=assigned.rerun,
+        frozen=done.frozen,
+    )
+
+
+def _report_failed(assigned: Assigned, failure: Failure, ended: float) -> Report:
+    return Report(
+        attempt=assigned.job.attempt,
+        arm=assigned.job.arm,
+        losses=(),
+        failure=failure,
+        seconds=max(0.0, ended - assigned.submitted),
+    )
+
+
+def _after(now: float, seconds: float | None) -> float | None:
+    return None if seconds is None else now + seconds
+
+
+def _earlier(at: float | None, other: float) -> float:
+    return other if at is None else min(at, other)

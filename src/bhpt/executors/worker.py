@@ -1,0 +1,143 @@
+"""The process of a slot: imports the trainer once, then trains one order after another.
+
+It runs the user's code in its main thread and nothing beside it, so that libraries which care
+(CUDA, signal handlers, fork) find what they expect. It ends when the driver hangs up.
+"""
+
+import faulthandler
+import json
+import shutil
+import signal
+import socket
+import sys
+import time
+import traceback
+from io import TextIOWrapper
+from pathlib import Path
+
+from bhpt.checkpoints.disk import is_disk_full
+from bhpt.checkpoints.manifest import UnsafeCheckpoint, seal
+from bhpt.domain.errors import Misuse
+from bhpt.executors.interface import FailureKind
+from bhpt.executors.messages import (
+    Done,
+    Failed,
+    Order,
+    Ready,
+    Reply,
+    Unusable,
+    decode_order,
+    encode,
+)
+from bhpt.trainers.interface import BadReport, Trainer, TrainerFailed, Work
+from bhpt.trainers.specs import load, spec_from_json
+
+_FULL_BELOW = 1 << 20
+_LONGEST_MESSAGE = 300
+
+
+def main(descriptor: int, spec: str) -> None:
+    """Serve until the driver hangs up.
+
+    Args:
+        descriptor: Our end of the connection to the driver.
+        spec: JSON of the trainer's specification.
+    """
+    _settle_signals()
+    sys.argv = ["bhpt-worker"]
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
+    with socket.socket(fileno=descriptor) as driver:
+        driver.set_inheritable(False)
+        try:
+            trainer = load(spec_from_json(json.loads(spec)))
+        except Misuse as error:
+            driver.sendall(encode(Unusable(str(error))))
+            return
+        driver.sendall(encode(Ready(trainer.kind)))
+        _serve(driver, trainer)
+
+
+def _settle_signals() -> None:
+    """Ctrl-C is for the driver only; a hung trainer says where it hung before it is killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    faulthandler.enable()
+    faulthandler.register(signal.SIGTERM, chain=True)
+
+
+def _serve(driver: socket.socket, trainer: Trainer) -> None:
+    alive: dict[int, object] = {}
+    with driver.makefile("r", encoding="ascii") as lines:
+        for line in lines:
+            reply = _attempt(trainer, decode_order(line), alive)
+            sys.stdout.flush()
+            sys.stderr.flush()
+            driver.sendall(encode(reply))
+
+
+def _attempt(trainer: Trainer, order: Order, alive: dict[int, object]) -> Reply:
+    """Train one order; whatever the user's code does ends up in a reply."""
+    began = time.monotonic()
+    for arm in order.drop:
+        alive.pop(arm, None)
+    living = alive.pop(order.arm, None)
+    try:
+        return _train(trainer, order, alive, living if order.warm else None, began)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # the boundary to the user's code
+        alive.pop(order.arm, None)
+        if not isinstance(error, BadReport | UnsafeCheckpoint | TrainerFailed):
+            traceback.print_exc()
+        kind, message = _explain(error, Path(order.freeze_to))
+        return Failed(order.attempt, kind, message, began, time.monotonic())
+
+
+def _train(
+    trainer: Trainer,
+    order: Order,
+    alive: dict[int, object],
+    living: object | None,
+    began: float,
+) -> Done:
+    freeze_to = Path(order.freeze_to)
+    work = Work(
+        config=order.config,
+        start=order.start,
+        epochs=order.rerun + order.epochs,
+        freeze_to=freeze_to,
+        thaw_from=None if order.thaw_from is None else Path(order.thaw_from),
+    )
+    trained = trainer.run(work, living)
+    if trained.frozen:
+        seal(freeze_to)
+    if trained.alive is not None:
+        alive[order.arm] = trained.alive
+    return Done(
+        attempt=order.attempt,
+        losses=trained.losses[order.rerun :],
+        frozen=trained.frozen,
+        alive=trained.alive is not None,
+        began=began,
+        ended=time.monotonic(),
+    )
+
+
+def _explain(error: BaseException, freeze_to: Path) -> tuple[FailureKind, str]:
+    if isinstance(error, BadReport | UnsafeCheckpoint):
+        return FailureKind.BAD_REPORT, _one_line(str(error))
+    if is_disk_full(error) or _is_full(freeze_to):
+        return FailureKind.DISK_FULL, _one_line(f"no room to save the checkpoint: {error}")
+    if isinstance(error, TrainerFailed):
+        return FailureKind.CRASHED, _one_line(str(error))
+    if isinstance(error, SystemExit):
+        return FailureKind.CRASHED, _one_line(f"the trainer called exit({error.code!r})")
+    return FailureKind.CRASHED, _one_line(f"{type(error).__name__}: {error}")
+
+
+def _is_full(folder: Path) -> bool:
+    """Libraries hide a full disk behind errors of their own, so look at the disk itself."""
+    return folder.is_dir() and shutil.disk_usage(folder).free < _FULL_BELOW
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_MESSAGE else line[: _LONGEST_MESSAGE - 3] + "..."
