@@ -9,10 +9,10 @@ from pathlib import Path
 
 from bhpt.bench.catalogue import load
 from bhpt.bench.metrics import score
+from bhpt.bench.peers import registry
 from bhpt.bench.simulate import simulate
 from bhpt.bench.table import Results, Row, Run
 from bhpt.domain import Misuse
-from bhpt.policies.registry import make_policy
 
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -39,7 +39,7 @@ class Plan:
         for task in self.tasks:
             load(task, 0, self.data, self.arms)
         for policy in self.policies:
-            make_policy(policy)
+            registry.check(policy)
 
     def runs(self) -> Iterator[Run]:
         """All runs, seed by seed, so that an interrupted benchmark has whole seeds."""
@@ -53,7 +53,7 @@ class Plan:
 def one(run: Run, data: Path | None, arms: int | None) -> Row:
     """Run one cell of the benchmark."""
     task = load(run.task, run.seed, data, arms)
-    policy = make_policy(run.policy, task.truth)
+    policy = registry.make(run.policy, task.truth)
     return Row(run, score(task, run.budget, simulate(task, policy, run.budget, run.seed)))
 
 
@@ -72,6 +72,7 @@ def run_plan(
     if jobs < 1:
         raise Misuse(f"--jobs {jobs}: at least one is needed")
     results = Results(out)
+    registry.prepare(plan.policies)
     wanted = list(plan.runs())
     known = {row.run for row in results.rows()}
     todo = [run for run in wanted if run not in known]

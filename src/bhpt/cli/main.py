@@ -6,6 +6,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from bhpt.bench.peers.registry import PEERS
 from bhpt.cli.bench import bench
 from bhpt.domain import Misuse
 from bhpt.policies.registry import ENTRIES
@@ -23,9 +24,9 @@ app.add_typer(bench, name="bench")
 
 @app.command()
 def policies() -> None:
-    """List the policies that can be named."""
+    """List the policies that can be named; peers in the benchmark only."""
     table = Table("policy", "what it does", box=None, header_style="bold")
-    for entry in ENTRIES:
+    for entry in (*ENTRIES, *PEERS):
         table.add_row(entry.name, entry.about)
     Console().print(table)
 
