@@ -1,0 +1,29 @@
+"""A study: an append-only log of events, the state it folds to, ask and tell."""
+
+from bhpt.study.codec import NewerVersion, decode_event, encode_event
+from bhpt.study.log import Busy, Conflict, EventLog, Fenced, Journal, MemoryLog
+from bhpt.study.look import look
+from bhpt.study.plan import Plan, Search, Training
+from bhpt.study.state import State, apply, fold
+from bhpt.study.study import AskedUnit, Study
+
+__all__ = [
+    "AskedUnit",
+    "Busy",
+    "Conflict",
+    "EventLog",
+    "Fenced",
+    "Journal",
+    "MemoryLog",
+    "NewerVersion",
+    "Plan",
+    "Search",
+    "State",
+    "Study",
+    "Training",
+    "apply",
+    "decode_event",
+    "encode_event",
+    "fold",
+    "look",
+]

@@ -1,0 +1,131 @@
+"""Which unit comes next, as events: pure, so that a replay decides alike."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from bhpt.domain import Misuse, View
+from bhpt.policies.interface import Decision, Explanation, Policy
+from bhpt.spaces import Space
+from bhpt.spaces.configs import identity
+from bhpt.study.events import ArmsAdded, Decided, Event, Outlook
+from bhpt.study.look import Prospects, look
+from bhpt.study.state import State, apply
+
+_OUTLOOKS = 5  # arms whose prediction is kept with each decision
+_PARENTS = 5  # good arms near which new candidates are drawn
+_STOPPING_S = 0.5  # busy time that a unit may need to be stopped when its money is gone
+
+
+def next_events(state: State, policy: Policy, clock: float) -> tuple[Event, ...]:
+    """The events that start one more unit; nothing if none can be started now.
+
+    New candidates come first if their time has come, then the decision with its reservation.
+    """
+    now = replace(state, ledger=state.ledger.at(clock))
+    if len(now.open) >= workers(now) or now.ledger.left <= 0:
+        return ()
+    fresh = fresh_arms(now, clock)
+    if fresh is not None:
+        now = apply(now, fresh)
+    looked = look(now)
+    if looked is None:
+        return ()
+    view, prospects = looked
+    decision = _again(now, view) or policy.decide(view)
+    if decision is None:
+        return ()
+    decided = _decided(now, prospects, decision, clock)
+    return (decided,) if fresh is None else (fresh, decided)
+
+
+def workers(state: State) -> int:
+    """How many units may be in flight: what this session says, else what the plan says."""
+    return state.plan.workers if state.session is None else state.session.workers
+
+
+def fresh_arms(state: State, clock: float) -> ArmsAdded | None:
+    """New candidates near good arms, if enough has been learned since the last ones."""
+    search = state.plan.search
+    due = state.reports // search.every > state.batches
+    if search.space is None or not search.near or not due or len(state.configs) < search.candidates:
+        return None  # fewer arms than wanted: the space is finite and all of it is there
+    curves = state.curves
+    if curves is None or not np.isfinite(curves.best):
+        return None
+    order = np.argsort(curves.best_by_row, kind="stable")[:_PARENTS]
+    finite = [row for row in order if np.isfinite(curves.best_by_row[row])]
+    good = [state.configs[curves.visited[row]] for row in finite]
+    rng = np.random.default_rng((state.plan.seed, 1, state.batches))
+    known = {identity(config) for config in state.configs}
+    drawn = Space(search.space).draw_near(good, search.near, rng)
+    new = tuple(config for config in drawn if identity(config) not in known)
+    return ArmsAdded(new, "near", clock) if new else None
+
+
+def _again(state: State, view: View) -> Decision | None:
+    """The arm whose last attempt failed, while it has tries left."""
+    failed = [
+        arm
+        for arm, known in state.tried.items()
+        if known.failures and known.closed is None and view.choosable[arm]
+    ]
+    if not failed:
+        return None
+    arm = min(failed)
+    why = f"its last attempt failed, this is try {state.arm(arm).failures + 1}"
+    return Decision(arm, Explanation.in_words(why, view.arms))
+
+
+def _decided(state: State, prospects: Prospects, decision: Decision, clock: float) -> Decided:
+    """The decision with its reservation."""
+    arm = decision.arm
+    if not (0 <= arm < len(prospects.possible) and prospects.possible[arm]):
+        raise Misuse(f"the policy chose arm {arm}, which cannot be trained now")
+    done = state.count(arm)
+    return Decided(
+        attempt=len(state.attempts),
+        arm=arm,
+        index=state.arm(arm).units,
+        epochs=min(prospects.unit, state.plan.training.epochs - done),
+        done=done,
+        cost=_reservation(state, prospects, arm),
+        seconds=None if prospects.seconds is None else float(prospects.seconds[arm]),
+        why=decision.explanation.why,
+        outlook=_outlook(arm, decision.explanation),
+        clock=clock,
+    )
+
+
+def _reservation(state: State, prospects: Prospects, arm: int) -> float:
+    """What is set aside for a unit.
+
+    Epochs are exact. Of a deadline nothing is taken away from the others. Money is reserved for
+    the safe prediction and for stopping, and before anything was timed a fair share of it.
+    """
+    left = state.ledger.left
+    budget = state.ledger.budget
+    if budget.kind == "epochs":
+        return min(float(prospects.epochs[arm]), left)
+    if budget.kind == "seconds":
+        return min(float(prospects.typical[arm]), left)
+    if prospects.seconds is None:
+        return left / (workers(state) - len(state.open))
+    return min(left, float(prospects.safe[arm]) + budget.dollars(_STOPPING_S))
+
+
+def _outlook(chosen: int, explanation: Explanation) -> tuple[Outlook, ...]:
+    """The predictions for the chosen arm and the best few others."""
+    order = np.argsort(explanation.end, kind="stable")[:_OUTLOOKS]
+    arms = [chosen, *(int(arm) for arm in order if arm != chosen)][:_OUTLOOKS]
+    shown = [
+        Outlook(
+            arm,
+            float(explanation.end[arm]),
+            float(explanation.spread[arm]),
+            float(explanation.value[arm]),
+        )
+        for arm in arms
+    ]
+    return tuple(one for one in shown if one.arm == chosen or math.isfinite(one.end))

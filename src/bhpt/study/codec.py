@@ -1,0 +1,102 @@
+"""Events as JSON text and back. No pickle: what is read can only be one of our values.
+
+JSON has no NaN, so floats that are not finite are written as text. Every event is written with
+the version of its form; an unknown event or field means that a newer version wrote it.
+"""
+
+import json
+import math
+import types
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from bhpt.domain import Misuse
+from bhpt.study.events import Event
+
+VERSION = 1
+"""Of the form of events. Raise it when a field changes its meaning."""
+
+_TYPES: dict[str, type] = {kind.__name__: kind for kind in get_args(Event)}
+
+
+class NewerVersion(Misuse):
+    """A study was written by a version of bhpt that knows more than this one."""
+
+
+def encode_event(event: Event) -> str:
+    """One line of JSON."""
+    body = {"v": VERSION, "type": type(event).__name__, **_encode(event)}
+    return json.dumps(body, separators=(",", ":"), allow_nan=False)
+
+
+def decode_event(text: str) -> Event:
+    """The event of a line.
+
+    Raises:
+        NewerVersion: If a newer version of bhpt wrote it.
+        Misuse: If it is not an event.
+    """
+    try:
+        body = json.loads(text)
+        version, name = body.pop("v"), body.pop("type")
+    except (ValueError, AttributeError, KeyError, TypeError):
+        raise Misuse(f"the study is damaged: {text!r:.60} is not an event") from None
+    if version > VERSION or name not in _TYPES:
+        raise NewerVersion(
+            f"the study holds {name!r} events of version {version}, which this version of bhpt "
+            "does not know: use a newer bhpt"
+        )
+    try:
+        event: Event = _decode(_TYPES[name], body)
+    except (KeyError, TypeError, ValueError) as error:
+        raise Misuse(f"the study is damaged: a {name} event cannot be read ({error})") from None
+    return event
+
+
+def _encode(value: Any) -> Any:  # noqa: ANN401  # any of the values that events are made of
+    if is_dataclass(value):
+        return {part.name: _encode(getattr(value, part.name)) for part in fields(value)}
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, tuple | list):
+        return [_encode(part) for part in value]
+    return value
+
+
+def _decode(kind: Any, value: Any) -> Any:  # noqa: ANN401  # driven by the type of each field
+    return _decoder(kind)(value)
+
+
+@cache
+def _decoder(kind: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # a type, or what typing makes of it
+    """What turns JSON back into a value of this type."""
+    if is_dataclass(kind):
+        return _dataclass_decoder(kind)
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (types.UnionType, Union):
+        inner = _decoder(next(part for part in parts if part is not type(None)))
+        return lambda value: None if value is None else inner(value)
+    if origin is tuple:
+        inner = _decoder(parts[0])
+        return lambda value: tuple(inner(part) for part in value)
+    if origin is Literal or origin is dict:
+        return lambda value: value
+    return _plain_decoder(kind)
+
+
+def _dataclass_decoder(kind: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # a dataclass
+    decoders = {name: _decoder(part) for name, part in get_type_hints(kind).items()}
+    return lambda body: kind(**{name: decoders[name](part) for name, part in body.items()})
+
+
+def _plain_decoder(kind: type) -> Callable[[Any], Any]:
+    def plain(value: Any) -> Any:  # noqa: ANN401  # checked here
+        if kind is float and isinstance(value, int | float | str) and not isinstance(value, bool):
+            return float(value)
+        if type(value) is not kind:
+            raise TypeError(f"expected {kind.__name__}, found {value!r:.40}")
+        return value
+
+    return plain

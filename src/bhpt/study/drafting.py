@@ -1,0 +1,56 @@
+"""From what a user says to the first events of a study."""
+
+import numpy as np
+
+from bhpt.domain.budget import Budget
+from bhpt.spaces import Space, parse_space
+from bhpt.study.events import ArmsAdded, StudyCreated
+from bhpt.study.plan import Plan, Search, Training
+
+_LONGEST = 256  # epochs an arm may train unless the user says otherwise: the belief's grid
+_TIMED = 100  # the same where the budget does not count epochs
+_FIRST_DRAW = 0
+
+
+def default_epochs(budget: Budget, unit: int) -> int:
+    """How far an arm may train if nobody says: as far as the budget, within reason."""
+    most = min(int(budget.amount), _LONGEST) if budget.kind == "epochs" else _TIMED
+    return max(most, unit)
+
+
+def first_events(
+    space: object,
+    budget: Budget,
+    *,
+    training: Training,
+    seed: int = 0,
+    policy: str = "default",
+    workers: int = 1,
+    trainer: dict[str, object] | None = None,
+    candidates: int | None = None,
+) -> tuple[StudyCreated, ArmsAdded]:
+    """The creation of a study and its first arms.
+
+    Args:
+        space: A `ConfigurationSpace`, a dictionary of ranges or a list of configurations.
+        budget: The hard limit.
+        training: How one arm is trained.
+        seed: Of all randomness.
+        policy: Its name.
+        workers: How many units may be in flight.
+        trainer: What to remember of the trainer.
+        candidates: How many arms are drawn from a space at the start.
+
+    Raises:
+        Misuse: If any of it makes no sense.
+    """
+    parsed = parse_space(space)
+    search = Search() if candidates is None else Search(candidates=candidates)
+    if isinstance(parsed, Space):
+        search = Search(parsed.text, search.candidates, search.near, search.every)
+        rng = np.random.default_rng((seed, 0, _FIRST_DRAW))
+        arms = ArmsAdded(tuple(parsed.draw(search.candidates, rng)), "drawn")
+    else:
+        arms = ArmsAdded(tuple(parsed), "listed")
+    plan = Plan(budget, seed, policy, workers, trainer, training, search)
+    return StudyCreated(plan), arms

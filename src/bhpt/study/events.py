@@ -1,0 +1,233 @@
+"""What can happen to a study. The log of these is its only state.
+
+Events are facts: they carry every number that was decided or measured, so that folding them
+never needs a clock, a policy or a random number. `clock` counts the seconds for which the study
+has been running, downtime between sessions left out.
+"""
+
+from dataclasses import dataclass
+
+from bhpt.domain.budget import Budget
+from bhpt.spaces import Config
+from bhpt.study.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What the policy predicted for one arm; NaN where it did not.
+
+    Attributes:
+        arm: Which one.
+        end: Its predicted best loss within what is left.
+        spread: One standard deviation of it.
+        value: What the policy minimised.
+    """
+
+    arm: int
+    end: float
+    spread: float
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A committed checkpoint: which generation of its arm, at which epoch, and its identity."""
+
+    generation: int
+    epochs: int
+    digest: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class StudyCreated:
+    """The first event."""
+
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class ArmsAdded:
+    """New candidates; `origin` is listed, drawn or near."""
+
+    configs: tuple[Config, ...]
+    origin: str
+    clock: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A unit was chosen and its cost reserved; logged before it is submitted.
+
+    Attributes:
+        attempt: Counts all attempts from 0.
+        arm: The arm.
+        index: Units of this arm before it.
+        epochs: New epochs that it trains.
+        done: Epochs of the arm before it.
+        cost: Reserved, in the currency of the budget.
+        seconds: Predicted duration, None before anything is known.
+        why: One sentence for a person.
+        outlook: Of the chosen arm and the best few others.
+        clock: When.
+    """
+
+    attempt: int
+    arm: int
+    index: int
+    epochs: int
+    done: int
+    cost: float
+    seconds: float | None
+    why: str
+    outlook: tuple[Outlook, ...]
+    clock: float
+
+
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """A unit in flight takes longer: its reservation was raised to `cost`."""
+
+    attempt: int
+    cost: float
+    clock: float
+
+
+@dataclass(frozen=True, slots=True)
+class Restarted:
+    """A unit that an earlier session left in flight runs again, under its reservation."""
+
+    attempt: int
+    clock: float
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A unit's report.
+
+    Attributes:
+        attempt: Whose.
+        losses: One an epoch; NaN and infinity are kept.
+        seconds: Busy time, set-up and reruns included.
+        setup_s: The part that went into starting a worker.
+        rerun: Epochs that had to be trained again first.
+        cost: Settled, in the currency of the budget.
+        saved: The checkpoint, None if there is none.
+        clock: When.
+    """
+
+    attempt: int
+    losses: tuple[float, ...]
+    seconds: float
+    setup_s: float
+    rerun: int
+    cost: float
+    saved: Saved | None
+    clock: float
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A unit without a report.
+
+    Attributes:
+        attempt: Whose.
+        kind: What happened, as the executor names it; `stopped` and `lost` are not the arm's fault.
+        message: One line for a person.
+        tail: The last lines that the trainer printed.
+        seconds: Busy time.
+        cost: Settled, in the currency of the budget.
+        final: Whether the arm is given up.
+        clock: When.
+    """
+
+    attempt: int
+    kind: str
+    message: str
+    tail: str
+    seconds: float
+    cost: float
+    final: bool
+    clock: float
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetAdded:
+    """The limit was raised."""
+
+    more: Budget
+    clock: float
+
+
+@dataclass(frozen=True, slots=True)
+class ArmClosed:
+    """No further unit of this arm will be run."""
+
+    arm: int
+    reason: str
+    clock: float
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointDropped:
+    """A checkpoint is gone, by choice or by damage; generation None: a trainer that was alive."""
+
+    arm: int
+    generation: int | None
+    reason: str
+    clock: float
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStarted:
+    """A driver took over; trainers that were only alive in a worker are lost."""
+
+    host: str
+    pid: int
+    workers: int
+    version: str
+    clock: float
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnded:
+    """A driver left in good order."""
+
+    reason: str
+    clock: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A report that contradicts what is known was not believed."""
+
+    attempt: int
+    reason: str
+    losses: tuple[float, ...]
+    clock: float
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """Something that a person should know."""
+
+    text: str
+    clock: float
+
+
+Event = (
+    StudyCreated
+    | ArmsAdded
+    | Decided
+    | Extended
+    | Restarted
+    | Observed
+    | Failed
+    | BudgetAdded
+    | ArmClosed
+    | CheckpointDropped
+    | SessionStarted
+    | SessionEnded
+    | Rejected
+    | Noted
+)

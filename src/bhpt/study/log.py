@@ -1,0 +1,109 @@
+"""The two-method log, and the study's one way to write to it."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from bhpt.domain import Misuse
+from bhpt.study.events import Event
+from bhpt.study.state import State, apply, fold
+
+
+class Busy(Exception):
+    """The store is locked by somebody else for the moment; nothing was written."""
+
+
+class Fenced(Misuse):
+    """Another driver has taken over the study: this one must not write any more."""
+
+
+class Conflict(Misuse):
+    """The log is longer than its writer thinks: somebody else has written to it."""
+
+
+class EventLog(Protocol):
+    """Where events are kept. One transaction an append: all of it is there, or nothing."""
+
+    def append(self, events: Sequence[Event], expected: int) -> None:
+        """Add events after the first `expected` ones.
+
+        Raises:
+            Busy: The store is locked; nothing was written, try again.
+            Conflict: There are not exactly `expected` events.
+            Fenced: The right to write was lost.
+        """
+        ...
+
+    def read(self, after: int = 0) -> list[Event]:
+        """All events but the first `after`."""
+        ...
+
+
+class MemoryLog:
+    """A log that lives as long as its process."""
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+
+    def append(self, events: Sequence[Event], expected: int) -> None:
+        """Add events after the first `expected` ones."""
+        if expected != len(self._events):
+            raise Conflict(f"the log has {len(self._events)} events, not {expected}")
+        self._events.extend(events)
+
+    def read(self, after: int = 0) -> list[Event]:
+        """All events but the first `after`."""
+        return self._events[after:]
+
+
+class Journal:
+    """A log with the state that it folds to; every change of a study goes through `record`.
+
+    While the store is locked, events wait in memory in their order, and the state already holds
+    them: reports are never lost. Whoever starts new work must look at `waiting` first, because a
+    decision has to be in the log before it is submitted.
+    """
+
+    def __init__(self, log: EventLog, first: Sequence[Event] = ()) -> None:
+        self._log = log
+        self._waiting: list[Event] = []
+        if first:
+            log.append(first, 0)
+        events = log.read()
+        self._position = len(events)
+        self._state = fold(events)
+
+    @property
+    def state(self) -> State:
+        """The study now, with what waits to be written."""
+        return self._state
+
+    @property
+    def waiting(self) -> int:
+        """Events that are not in the log yet."""
+        return len(self._waiting)
+
+    def record(self, *events: Event) -> bool:
+        """Apply events and write them, or let them wait; says whether they are written.
+
+        Raises:
+            Misuse: An event contradicts the state; then nothing of it is kept.
+            Fenced: The right to write was lost.
+        """
+        state = self._state
+        for event in events:
+            state = apply(state, event)
+        self._waiting.extend(events)
+        self._state = state
+        return self.flush()
+
+    def flush(self) -> bool:
+        """Write what waits; says whether nothing waits any more."""
+        if not self._waiting:
+            return True
+        try:
+            self._log.append(self._waiting, self._position)
+        except Busy:
+            return False
+        self._position += len(self._waiting)
+        self._waiting = []
+        return True

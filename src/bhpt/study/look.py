@@ -1,0 +1,153 @@
+"""From a state to what a policy may look at: prices, horizons, what is left.
+
+The safety rule: a unit is started only if its predicted cost fits into what is left. Where
+costs are predicted (seconds, dollars) the prediction is `MARGIN` standard deviations above the
+typical cost; when no unit is that safe any more, one whose typical cost fits may still start,
+because what is left would be wasted otherwise, and it is stopped in time if it runs over. Epochs
+are exact. When not even one unit fits, the last one is shorter.
+
+Notation:
+    K  arms.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bhpt.domain import BoolArray, Curves, FloatArray, IntArray, Misuse, View
+from bhpt.study.paces import Paces, predict_paces
+from bhpt.study.state import State
+
+MARGIN = 1.64
+"""Standard deviations: about one unit in twenty takes longer than its safe prediction."""
+
+_UNKNOWN = 50  # units that a budget is taken to buy until the first has been timed
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Prospects:
+    """What the next unit of every arm would take.
+
+    Attributes:
+        unit: Epochs in a unit now; fewer than planned when only a shorter one fits.
+        epochs: Epochs that it trains, those trained again included, [K].
+        seconds: Typical duration, [K]; None before anything was timed.
+        typical: Typical cost, [K].
+        safe: Cost that is exceeded only rarely, [K].
+        possible: Arms that are not finished, given up or in flight, [K].
+    """
+
+    unit: int
+    epochs: IntArray
+    seconds: FloatArray | None
+    typical: FloatArray
+    safe: FloatArray
+    possible: BoolArray
+
+
+def look(state: State) -> tuple[View, Prospects] | None:
+    """The view of a state and the prices behind it; None if no unit can be started."""
+    paces = _paces(state)
+    left = state.ledger.left
+    prospects = _prospects(state, paces, state.plan.training.unit)
+    if not _fitting(prospects, prospects.typical, left).any():
+        shorter = _shorter_unit(state, paces, left)
+        if shorter is None:
+            return None
+        prospects = _prospects(state, paces, shorter)
+    safe = _fitting(prospects, prospects.safe, left)
+    typical = _fitting(prospects, prospects.typical, left)
+    startable = safe if safe.any() else typical
+    if not startable.any():
+        return None
+    return _view(state, prospects, startable), prospects
+
+
+def _view(state: State, prospects: Prospects, startable: BoolArray) -> View:
+    """The policy's view. Whatever must not be started has a price that nobody can pay."""
+    curves, features = _arms(state)
+    left = state.ledger.left
+    flying = np.array([attempt.unit.arm for attempt in state.flying], np.int64)
+    barred = ~startable
+    barred[flying] = False  # they run: their horizon counts, and `pending` bars them already
+    too_much = 2 * (left + float(prospects.typical.max()))
+    return View(
+        curves=curves,
+        unit=prospects.unit,
+        left=left,
+        costs=np.where(barred, too_much, prospects.typical),
+        features=features,
+        untrained=state.plan.training.untrained,
+        pending=flying,
+        seed=state.plan.seed,
+        lanes=_lanes(state),
+    )
+
+
+def _lanes(state: State) -> int:
+    """Workers that share the clock; a total is not shared."""
+    if state.ledger.budget.kind != "seconds":
+        return 1
+    return state.session.workers if state.session else state.plan.workers
+
+
+def _arms(state: State) -> tuple[Curves, FloatArray]:
+    if state.curves is None or state.features is None:
+        raise Misuse("the study has no arms yet")
+    return state.curves, state.features
+
+
+def _paces(state: State) -> Paces | None:
+    """Predicted paces, where the budget needs them or a person wants to know."""
+    _, features = _arms(state)
+    return predict_paces(features, {arm: known.paces for arm, known in state.tried.items()})
+
+
+def _prospects(state: State, paces: Paces | None, unit: int) -> Prospects:
+    """Prices of one unit of `unit` epochs, or what is left of an arm if that is less."""
+    curves, _ = _arms(state)
+    budget = state.ledger.budget
+    done = curves.count_by_arm
+    fresh = np.minimum(unit, curves.epochs - done)
+    epochs = np.maximum(fresh + _reruns(state, done), 1)
+    seconds = None if paces is None else epochs * paces.typical
+    if budget.kind == "epochs":
+        typical = safe = epochs.astype(float)
+    elif paces is None:
+        typical = safe = np.full(len(epochs), budget.amount / _UNKNOWN)
+    else:
+        rate = budget.charge(0, 1.0)
+        typical = epochs * paces.typical * rate
+        safe = epochs * paces.safe(MARGIN) * rate
+    possible = fresh > 0
+    possible[[arm for arm, known in state.tried.items() if known.closed is not None]] = False
+    possible[[attempt.unit.arm for attempt in state.flying]] = False
+    return Prospects(unit, epochs, seconds, typical, safe, possible)
+
+
+def _reruns(state: State, done: IntArray) -> IntArray:
+    """Epochs that each arm would have to train again first, [K]."""
+    reruns = np.zeros(len(done), np.int64)
+    for arm, known in state.tried.items():
+        reruns[arm] = done[arm] - known.ready
+    return reruns
+
+
+def _fitting(prospects: Prospects, costs: FloatArray, left: float) -> BoolArray:
+    """Arms whose next unit can be paid for, [K]."""
+    fits: BoolArray = prospects.possible & (costs <= left * (1 + _ROUNDING))
+    return fits
+
+
+def _shorter_unit(state: State, paces: Paces | None, left: float) -> int | None:
+    """The longest unit that some arm can still pay for, so that nothing is wasted."""
+    training = state.plan.training
+    one = _prospects(state, paces, training.step)
+    each = one.typical / one.epochs
+    affordable = np.floor(left / each * (1 + _ROUNDING)) - (one.epochs - training.step)
+    if not one.possible.any():
+        return None
+    longest = int(affordable[one.possible].max())
+    shorter = min(longest, training.unit) // training.step * training.step
+    return shorter if shorter >= training.step else None

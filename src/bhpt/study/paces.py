@@ -1,0 +1,96 @@
+"""How long an epoch of each arm takes: learned from what ran, predicted for what did not.
+
+The logarithm of the seconds an epoch takes is modelled as: a common centre (the median over
+arms that ran), a ridge regression on the encoded configuration, what is particular to an arm,
+and noise from unit to unit. Medians and absolute deviations are used for all spreads, so one
+unit that met a busy machine does not change the others' prices.
+
+Notation:
+    K  arms, D  features, V  arms that ran; everything in logarithms.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bhpt.domain import FloatArray, IntArray
+
+_RIDGE = 1.0  # features lie in [0, 1]: as much trust in "no effect" as one arm's evidence
+_ENOUGH = 4  # arms that must have run before the configuration is believed to matter
+_NOISE = 0.3  # spread from unit to unit before one was measured
+_STRANGE = 0.7  # spread from arm to arm before two have run
+_LEAST = 0.02  # no clock is steadier than this
+_MAD = 1.4826  # from a median absolute deviation to a standard deviation
+
+
+@dataclass(frozen=True, eq=False)
+class Paces:
+    """Predicted seconds an epoch.
+
+    Attributes:
+        typical: The median prediction, [K].
+        spread: Standard deviation of its logarithm, for one further unit, [K].
+    """
+
+    typical: FloatArray
+    spread: FloatArray
+
+    def safe(self, margin: float) -> FloatArray:
+        """Seconds that an epoch exceeds only rarely: `margin` standard deviations above, [K]."""
+        return self.typical * np.exp(margin * self.spread)
+
+
+def predict_paces(features: FloatArray, seen: Mapping[int, Sequence[float]]) -> Paces | None:
+    """Predict every arm's pace.
+
+    Args:
+        features: Encoded configurations, [K, D].
+        seen: For each arm that ran, the logarithms of its seconds an epoch.
+
+    Returns:
+        None if nothing was timed yet.
+    """
+    timed = {arm: np.asarray(paces, float) for arm, paces in seen.items() if len(paces)}
+    if not timed:
+        return None
+    arms = np.fromiter(timed, np.int64)
+    own = np.array([np.median(paces) for paces in timed.values()])
+    counts = np.array([len(paces) for paces in timed.values()])
+    noise = _noise(list(timed.values()))
+    guess = _regress(features, arms, own)
+    strange = _strangeness(own - guess[arms])
+    trust = counts / noise**2 / (counts / noise**2 + 1 / strange**2)
+    mean, variance = guess.copy(), np.full(len(features), strange**2)
+    mean[arms] = trust * own + (1 - trust) * guess[arms]
+    variance[arms] = strange**2 * (1 - trust)
+    return Paces(np.exp(mean), np.sqrt(variance + noise**2))
+
+
+def _noise(timed: Sequence[FloatArray]) -> float:
+    """Spread from unit to unit of one arm."""
+    away = [np.abs(paces - np.median(paces)) for paces in timed if len(paces) > 1]
+    if not away:
+        return _NOISE
+    return max(_LEAST, _MAD * float(np.median(np.concatenate(away))))
+
+
+def _strangeness(residuals: FloatArray) -> float:
+    """Spread from arm to arm that the configuration does not explain."""
+    if len(residuals) < 2:
+        return _STRANGE
+    return max(_LEAST, _MAD * float(np.median(np.abs(residuals))))
+
+
+def _regress(features: FloatArray, arms: IntArray, own: FloatArray) -> FloatArray:
+    """What the configuration says about every arm, [K]; never beyond what was seen."""
+    centre = float(np.median(own))
+    if len(own) < _ENOUGH:
+        return np.full(len(features), centre)
+    middle = features[arms].mean(axis=0)
+    X = features[arms] - middle
+    cut = 3 * _strangeness(own - centre)
+    y = np.clip(own - centre, -cut, cut)
+    dual = np.linalg.solve(X @ X.T + _RIDGE * np.eye(len(X)), y)
+    guess: FloatArray = centre + (features - middle) @ (X.T @ dual)
+    return np.clip(guess, own.min(), own.max())

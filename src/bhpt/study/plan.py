@@ -1,0 +1,94 @@
+"""What a study is told once and never forgets."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from bhpt.domain import Misuse
+from bhpt.domain.budget import Budget
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """How one arm is trained.
+
+    Attributes:
+        unit: Epochs in one unit, the smallest amount that is decided on.
+        epochs: T, the last epoch that any arm may reach.
+        step: Epochs that cannot be divided: a shorter last unit is a multiple of it.
+        untrained: ℓ_0, the loss of an untrained model; None if nobody knows it.
+        limit_s: Seconds after which a unit counts as hung; None to learn it from the others.
+        retries: How often a failed unit is tried again before its arm is given up.
+    """
+
+    unit: int = 1
+    epochs: int = 100
+    step: int = 1
+    untrained: float | None = None
+    limit_s: float | None = None
+    retries: int = 2
+
+    def __post_init__(self) -> None:
+        """Refuse what would fail far away."""
+        if self.unit < 1 or self.step < 1 or self.unit % self.step:
+            raise Misuse(f"a unit of {self.unit} epochs must be a multiple of {self.step}, above 0")
+        if self.epochs < self.unit:
+            raise Misuse(f"arms may train {self.epochs} epochs, less than a unit of {self.unit}")
+        if self.limit_s is not None and not self.limit_s > 0:
+            raise Misuse(f"the limit of a unit must be more than 0 seconds, not {self.limit_s}")
+        if self.retries < 0:
+            raise Misuse(f"retries cannot be negative, not {self.retries}")
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Where arms come from.
+
+    Attributes:
+        space: The declared space's text; None if the user listed the configurations.
+        candidates: How many are drawn at the start.
+        near: How many are drawn near good ones at a time; 0 for never.
+        every: After how many reported units that happens.
+    """
+
+    space: str | None = None
+    candidates: int = 512
+    near: int = 32
+    every: int = 10
+
+    def __post_init__(self) -> None:
+        """Refuse what draws nothing."""
+        if self.candidates < 1 or self.near < 0 or self.every < 1:
+            raise Misuse("a search needs candidates >= 1, near >= 0 and every >= 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that decisions depend on, apart from what is observed.
+
+    Attributes:
+        budget: The hard limit at the start.
+        seed: Of all randomness in the study.
+        policy: By its name in the registry, or the class of a policy that was handed over.
+        workers: How many units may be in flight.
+        trainer: What the study remembers of its trainer, as JSON; None for ask and tell.
+        training: How one arm is trained.
+        search: Where arms come from.
+    """
+
+    budget: Budget
+    seed: int = 0
+    policy: str = "default"
+    workers: int = 1
+    trainer: dict[str, Any] | None = None
+    training: Training = field(default_factory=Training)
+    search: Search = field(default_factory=Search)
+
+    def __post_init__(self) -> None:
+        """Refuse what would fail far away."""
+        if self.workers < 1:
+            raise Misuse(f"a study needs at least one worker, not {self.workers}")
+        if self.seed < 0:
+            raise Misuse(f"a seed is a whole number from 0, not {self.seed}")
+        epochs = self.budget.amount if self.budget.kind == "epochs" else None
+        if epochs is not None and epochs < self.training.step:
+            raise Misuse(f"a budget of {self.budget} does not buy one step of training")

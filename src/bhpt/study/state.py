@@ -1,0 +1,416 @@
+"""The state of a study: a fold over its events.
+
+    state = fold(apply, events)
+
+`apply` is pure and total over the events of a sound log; it refuses an event that contradicts
+the state, so a log that folds is a log that is consistent.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import singledispatch
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+
+from bhpt.domain import Curves, FloatArray, Misuse, Unit
+from bhpt.domain.ledger import Ledger
+from bhpt.spaces import Config, Space, encode_configs
+from bhpt.study.events import (
+    ArmClosed,
+    ArmsAdded,
+    BudgetAdded,
+    CheckpointDropped,
+    Decided,
+    Event,
+    Extended,
+    Failed,
+    Noted,
+    Observed,
+    Outlook,
+    Rejected,
+    Restarted,
+    Saved,
+    SessionEnded,
+    SessionStarted,
+    StudyCreated,
+)
+from bhpt.study.plan import Plan
+
+BLAMELESS = frozenset({"stopped", "lost"})
+"""Failures that say nothing about the arm: the driver stopped the unit, or died."""
+
+_PACES = 16  # timings of an arm that are remembered
+_GENERATIONS = 3  # checkpoints of an arm that are remembered
+
+Status = Literal["open", "observed", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt at one unit: what was decided and what came of it.
+
+    Attributes:
+        number: Counts all attempts from 0.
+        unit: What it trains.
+        done: Epochs of the arm before it.
+        reserved: Cost that was set aside.
+        expected_s: Predicted duration.
+        why: Why this arm.
+        outlook: What the policy predicted.
+        started: Clock at which it was decided, or started again.
+        status: In flight, reported, or failed.
+        cost: What it cost in the end.
+        seconds: How long it was busy.
+        message: Why it failed.
+    """
+
+    number: int
+    unit: Unit
+    done: int
+    reserved: float
+    expected_s: float | None
+    why: str
+    outlook: tuple[Outlook, ...]
+    started: float
+    status: Status = "open"
+    cost: float = 0.0
+    seconds: float = 0.0
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """What is known of an arm that was tried, beside its curve.
+
+    Attributes:
+        units: Reported units.
+        ready: Epochs that need not be trained again: those of its checkpoint or live trainer.
+        saved: Its checkpoints that were not dropped, oldest first.
+        paces: Logarithms of the seconds an epoch took, for the last few units.
+        failures: Failed attempts in a row.
+        closed: Why it is given up, None while it is not.
+    """
+
+    units: int = 0
+    ready: int = 0
+    saved: tuple[Saved, ...] = ()
+    paces: tuple[float, ...] = ()
+    failures: int = 0
+    closed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The lowest loss so far: on which arm and epoch, in which attempt, and its checkpoint."""
+
+    loss: float
+    arm: int
+    epoch: int
+    attempt: int
+    saved: Saved | None
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A moment of a study.
+
+    Attributes:
+        plan: What it was told.
+        configs: The configuration of every arm.
+        features: The same, encoded, [K, D].
+        curves: Everything observed; None until there are arms.
+        ledger: Spent, promised, left.
+        attempts: Every attempt, by number.
+        open: Numbers of the attempts in flight, in order.
+        tried: What is known of arms that were tried.
+        best: The lowest loss so far.
+        batches: How often candidates were drawn near good ones.
+        session: The driver that holds the study, None between sessions.
+        events: How many events were folded.
+    """
+
+    plan: Plan
+    ledger: Ledger
+    configs: tuple[Config, ...] = ()
+    features: FloatArray | None = None
+    curves: Curves | None = None
+    attempts: tuple[Attempt, ...] = ()
+    open: tuple[int, ...] = ()
+    tried: Mapping[int, Arm] = field(default_factory=lambda: MappingProxyType({}))
+    best: Best | None = None
+    batches: int = 0
+    session: SessionStarted | None = None
+    events: int = 1
+
+    @property
+    def clock(self) -> float:
+        """Seconds for which the study has been running."""
+        return self.ledger.clock
+
+    @property
+    def reports(self) -> int:
+        """Reported units."""
+        return 0 if self.curves is None else len(self.curves.reports)
+
+    @property
+    def flying(self) -> tuple[Attempt, ...]:
+        """The attempts in flight, in the order decided."""
+        return tuple(self.attempts[number] for number in self.open)
+
+    def arm(self, arm: int) -> Arm:
+        """What is known of an arm beside its curve."""
+        return self.tried.get(arm, _UNTRIED)
+
+    def count(self, arm: int) -> int:
+        """Observed epochs of an arm."""
+        if self.curves is None:
+            return 0
+        row = self.curves.row_of.get(arm)
+        return 0 if row is None else int(self.curves.counts[row])
+
+
+_UNTRIED = Arm()
+
+
+def start(event: Event) -> State:
+    """The state after the first event."""
+    if not isinstance(event, StudyCreated):
+        raise Misuse("the study is damaged: it does not begin with its creation")
+    return State(plan=event.plan, ledger=Ledger(event.plan.budget))
+
+
+def fold(events: Iterable[Event]) -> State:
+    """The state after all events, of which there must be at least one."""
+    stream = iter(events)
+    first = next(stream, None)
+    if first is None:
+        raise Misuse("the study is empty: it has not been created")
+    state = start(first)
+    for event in stream:
+        state = apply(state, event)
+    return state
+
+
+def apply(state: State, event: Event) -> State:
+    """The state after one more event.
+
+    Raises:
+        Misuse: If the event contradicts the state.
+    """
+    if isinstance(event, StudyCreated):
+        raise Misuse("the study is damaged: it was created twice")
+    later = replace(state, ledger=state.ledger.at(event.clock), events=state.events + 1)
+    return _apply(event, later)
+
+
+@singledispatch
+def _apply(event: Event, state: State) -> State:
+    raise Misuse(f"the study is damaged: event {state.events} is unknown: {event!r:.60}")
+
+
+@_apply.register
+def _(event: ArmsAdded, state: State) -> State:
+    if not event.configs:
+        raise Misuse("the study is damaged: no arms were added")
+    configs = (*state.configs, *event.configs)
+    if state.curves is None:
+        curves = Curves.empty(len(configs), state.plan.training.epochs)
+    else:
+        curves = replace(state.curves, arms=len(configs))
+    return replace(
+        state,
+        configs=configs,
+        features=_encode(state, event.configs),
+        curves=curves,
+        batches=state.batches + (event.origin == "near"),
+    )
+
+
+def _encode(state: State, added: tuple[Config, ...]) -> FloatArray:
+    """Features of all arms: new rows for a declared space, all of them for a list."""
+    if state.plan.search.space is None:
+        return encode_configs([*state.configs, *added])
+    rows = Space(state.plan.search.space).encode(added)
+    return rows if state.features is None else np.vstack([state.features, rows])
+
+
+@_apply.register
+def _(event: Decided, state: State) -> State:
+    if event.attempt != len(state.attempts):
+        raise Misuse(f"the study is damaged: attempt {event.attempt} is out of order")
+    if not 0 <= event.arm < len(state.configs) or state.arm(event.arm).closed is not None:
+        raise Misuse(f"the study is damaged: arm {event.arm} cannot be trained")
+    if any(attempt.unit.arm == event.arm for attempt in state.flying):
+        raise Misuse(f"the study is damaged: arm {event.arm} is in flight twice")
+    if event.done != state.count(event.arm):
+        raise Misuse(f"the study is damaged: arm {event.arm} is not at epoch {event.done}")
+    attempt = Attempt(
+        number=event.attempt,
+        unit=Unit(event.arm, event.index, event.epochs),
+        done=event.done,
+        reserved=event.cost,
+        expected_s=event.seconds,
+        why=event.why,
+        outlook=event.outlook,
+        started=state.clock,
+    )
+    return replace(
+        state,
+        ledger=state.ledger.reserve(event.attempt, event.cost),
+        attempts=(*state.attempts, attempt),
+        open=(*state.open, event.attempt),
+    )
+
+
+@_apply.register
+def _(event: Extended, state: State) -> State:
+    attempt = replace(_flying(state, event.attempt), reserved=event.cost)
+    return replace(
+        state,
+        ledger=state.ledger.extend(event.attempt, event.cost),
+        attempts=_with(state.attempts, attempt),
+    )
+
+
+@_apply.register
+def _(event: Restarted, state: State) -> State:
+    attempt = replace(_flying(state, event.attempt), started=state.clock)
+    return replace(state, attempts=_with(state.attempts, attempt))
+
+
+@_apply.register
+def _(event: Observed, state: State) -> State:
+    attempt = _flying(state, event.attempt)
+    arm = attempt.unit.arm
+    if len(event.losses) != attempt.unit.epochs or state.curves is None:
+        raise Misuse(f"the study is damaged: attempt {event.attempt} has the wrong losses")
+    before = state.arm(arm)
+    after = replace(
+        before,
+        units=before.units + 1,
+        ready=attempt.done + attempt.unit.epochs,
+        saved=(*before.saved, *([event.saved] if event.saved else ()))[-_GENERATIONS:],
+        paces=_paces(before, event, attempt.unit.epochs),
+        failures=0,
+    )
+    settled = _settle(state, attempt, "observed", event.cost, event.seconds)
+    return replace(
+        settled,
+        curves=state.curves.extend(arm, np.array(event.losses, float)),
+        tried=MappingProxyType({**state.tried, arm: after}),
+        best=_better(state.best, attempt, event),
+    )
+
+
+@_apply.register
+def _(event: Failed, state: State) -> State:
+    attempt = _flying(state, event.attempt)
+    arm = attempt.unit.arm
+    before = state.arm(arm)
+    after = replace(
+        before,
+        failures=before.failures + (event.kind not in BLAMELESS),
+        closed=event.message if event.final else before.closed,
+    )
+    settled = _settle(state, attempt, "failed", event.cost, event.seconds, event.message)
+    return replace(settled, tried=MappingProxyType({**state.tried, arm: after}))
+
+
+@_apply.register
+def _(event: BudgetAdded, state: State) -> State:
+    return replace(state, ledger=state.ledger.add(event.more))
+
+
+@_apply.register
+def _(event: ArmClosed, state: State) -> State:
+    after = replace(state.arm(event.arm), closed=event.reason)
+    return replace(state, tried=MappingProxyType({**state.tried, event.arm: after}))
+
+
+@_apply.register
+def _(event: CheckpointDropped, state: State) -> State:
+    before = state.arm(event.arm)
+    kept = tuple(one for one in before.saved if one.generation != event.generation)
+    ready = kept[-1].epochs if kept else 0
+    if event.generation is not None:  # a live trainer or a newer checkpoint may still be ahead
+        gone = [one.epochs for one in before.saved if one.generation == event.generation]
+        ready = ready if before.ready in gone else before.ready
+    after = replace(before, saved=kept, ready=ready)
+    return replace(state, tried=MappingProxyType({**state.tried, event.arm: after}))
+
+
+@_apply.register
+def _(event: SessionStarted, state: State) -> State:
+    if state.plan.trainer is None:  # ask and tell: whoever trains keeps the models
+        return replace(state, session=event)
+    ready = {
+        arm: replace(known, ready=known.saved[-1].epochs if known.saved else 0)
+        for arm, known in state.tried.items()
+    }
+    return replace(state, session=event, tried=MappingProxyType(ready))
+
+
+@_apply.register
+def _(event: SessionEnded, state: State) -> State:
+    del event
+    return replace(state, session=None)
+
+
+@_apply.register
+def _(event: Rejected, state: State) -> State:
+    del event
+    return state
+
+
+@_apply.register
+def _(event: Noted, state: State) -> State:
+    del event
+    return state
+
+
+def _flying(state: State, number: int) -> Attempt:
+    if number not in state.open:
+        raise Misuse(f"attempt {number} is not in flight")
+    return state.attempts[number]
+
+
+def _with(attempts: tuple[Attempt, ...], one: Attempt) -> tuple[Attempt, ...]:
+    return (*attempts[: one.number], one, *attempts[one.number + 1 :])
+
+
+def _settle(
+    state: State,
+    attempt: Attempt,
+    status: Status,
+    cost: float,
+    seconds: float,
+    message: str = "",
+) -> State:
+    """The state with an attempt ended and paid for."""
+    ended = replace(attempt, status=status, cost=cost, seconds=seconds, message=message)
+    return replace(
+        state,
+        ledger=state.ledger.settle(attempt.number, cost),
+        attempts=_with(state.attempts, ended),
+        open=tuple(number for number in state.open if number != attempt.number),
+    )
+
+
+def _paces(before: Arm, event: Observed, epochs: int) -> tuple[float, ...]:
+    """The arm's timings with this unit's; one that took no time teaches nothing."""
+    training = event.seconds - event.setup_s
+    if not training > 0:
+        return before.paces
+    return (*before.paces, math.log(training / (epochs + event.rerun)))[-_PACES:]
+
+
+def _better(best: Best | None, attempt: Attempt, event: Observed) -> Best | None:
+    """The lowest finite loss, the earlier one if two are equal."""
+    for place, loss in enumerate(event.losses):
+        if math.isfinite(loss) and (best is None or loss < best.loss):
+            epoch = attempt.done + place + 1
+            best = Best(loss, attempt.unit.arm, epoch, attempt.number, event.saved)
+    return best

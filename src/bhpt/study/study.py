@@ -1,0 +1,217 @@
+"""Ask and tell: a study for those who run the training themselves."""
+
+import os
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import bhpt
+from bhpt.domain import Misuse, Unit
+from bhpt.domain.budget import Budget
+from bhpt.policies.interface import Policy
+from bhpt.policies.registry import make_policy
+from bhpt.spaces import Config
+from bhpt.study.asking import next_events
+from bhpt.study.drafting import default_epochs, first_events
+from bhpt.study.events import BudgetAdded, Decided, Event, SessionStarted
+from bhpt.study.log import EventLog, Journal, MemoryLog
+from bhpt.study.plan import Training
+from bhpt.study.state import Attempt, State
+from bhpt.study.telling import Receipt, Run, failure, report
+
+
+@dataclass(frozen=True, slots=True)
+class AskedUnit(Unit):
+    """A unit to train, with all that training it takes.
+
+    Attributes:
+        attempt: Its identity; never given out twice.
+        done: Epochs of the arm before it.
+        config: The arm's configuration.
+        why: Why this arm.
+    """
+
+    attempt: int
+    done: int
+    config: Config
+    why: str
+
+
+class Study:
+    """Chooses what to train next; somebody else trains it.
+
+    ```python
+    study = Study({"lr": (1e-4, 1e-1, "log")}, "50 epochs")
+    while (unit := study.ask()) is not None:
+        study.tell(unit, train(unit.config, unit.done, unit.epochs))
+    ```
+
+    Args:
+        space: A `ConfigurationSpace`, a dictionary of ranges or a list of configurations.
+        budget: "200 epochs", "2h", "$25" or a `Budget`.
+        unit: Epochs in one unit.
+        max_epochs: How far an arm may train.
+        seed: Of all randomness.
+        policy: By name, or a policy object.
+        workers: How many units may be asked for before one is told.
+        untrained: The loss of an untrained model, if it is known.
+        log: Where events are kept; in memory if None.
+    """
+
+    def __init__(
+        self,
+        space: object,
+        budget: str | Budget,
+        *,
+        unit: int = 1,
+        max_epochs: int | None = None,
+        seed: int = 0,
+        policy: str | Policy = "default",
+        workers: int = 1,
+        untrained: float | None = None,
+        log: EventLog | None = None,
+    ) -> None:
+        parsed = Budget.parse(budget)
+        epochs = default_epochs(parsed, unit) if max_epochs is None else max_epochs
+        first = first_events(
+            space,
+            parsed,
+            training=Training(unit, epochs, untrained=untrained),
+            seed=seed,
+            policy=policy_name(policy),
+            workers=workers,
+        )
+        self._begin(Journal(log or MemoryLog(), first), policy, time.monotonic)
+
+    @classmethod
+    def resume(
+        cls,
+        log: EventLog,
+        policy: str | Policy | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> "Study":
+        """Go on with the study in a log. Units that were asked for can still be told."""
+        study = cls.__new__(cls)
+        journal = Journal(log)
+        study._begin(journal, policy or journal.state.plan.policy, clock)
+        return study
+
+    def _begin(self, journal: Journal, policy: str | Policy, clock: Callable[[], float]) -> None:
+        """Start a session: its clock goes on where the last one stopped."""
+        self._journal = journal
+        self._policy = make_policy(policy) if isinstance(policy, str) else policy
+        self._clock = clock
+        self._zero = clock() - journal.state.clock
+        self._record(
+            SessionStarted(
+                host=socket.gethostname(),
+                pid=os.getpid(),
+                workers=journal.state.plan.workers,
+                version=bhpt.__version__,
+                clock=journal.state.clock,
+            )
+        )
+
+    @property
+    def state(self) -> State:
+        """Everything that is known."""
+        return self._journal.state
+
+    @property
+    def best_loss(self) -> float:
+        """The lowest loss so far, infinity before there is one."""
+        return float("inf") if self.state.best is None else self.state.best.loss
+
+    @property
+    def best_config(self) -> Config | None:
+        """The configuration that it was seen on."""
+        return None if self.state.best is None else self.state.configs[self.state.best.arm]
+
+    @property
+    def in_flight(self) -> tuple[AskedUnit, ...]:
+        """Units that were asked for and not told yet."""
+        return tuple(asked(self.state, attempt) for attempt in self.state.flying)
+
+    def ask(self) -> AskedUnit | None:
+        """The next unit to train.
+
+        Returns:
+            None if no further unit can be started: the budget is spent, or as many units as
+            there are workers are in flight and one of them must be told first.
+        """
+        self._require_written()
+        events = next_events(self.state, self._policy, self._now())
+        if not events:
+            return None
+        self._record(*events)
+        decided = events[-1]
+        if not isinstance(decided, Decided):
+            raise TypeError(f"{decided!r} is not a decision")
+        return asked(self.state, self.state.attempts[decided.attempt])
+
+    def tell(
+        self, unit: AskedUnit, losses: float | Sequence[float], seconds: float | None = None
+    ) -> Receipt:
+        """Report the losses of a unit, one an epoch.
+
+        Args:
+            unit: What `ask` returned.
+            losses: NaN and infinity are kept and never the best.
+            seconds: How long it took; measured since `ask` if None.
+
+        Returns:
+            "accepted", "ignored" for the same report again, or "rejected" for one that differs
+            from what is known; that is logged.
+        """
+        values = [losses] if isinstance(losses, int | float) else list(losses)
+        took = self._took(unit) if seconds is None else seconds
+        receipt, event = report(self.state, unit.attempt, values, Run(took), self._now())
+        if event is not None:
+            self._record(event)
+        return receipt
+
+    def fail(self, unit: AskedUnit, message: str, seconds: float | None = None) -> None:
+        """Report that a unit has no losses; it is charged, and tried again a few times."""
+        took = self._took(unit) if seconds is None else seconds
+        self._record(failure(self.state, unit.attempt, "crashed", message, "", took, self._now()))
+
+    def add_budget(self, more: str | Budget) -> None:
+        """Raise the limit by an amount of the same kind."""
+        parsed = Budget.parse(more, self.state.ledger.budget.price_per_hour)
+        self._record(BudgetAdded(parsed, self._now()))
+
+    def _now(self) -> float:
+        """The study's clock: seconds for which it has been running."""
+        return self._clock() - self._zero
+
+    def _took(self, unit: AskedUnit) -> float:
+        if not 0 <= unit.attempt < len(self.state.attempts):
+            raise Misuse(f"this study has not asked for attempt {unit.attempt}")
+        return max(0.0, self._now() - self.state.attempts[unit.attempt].started)
+
+    def _record(self, *events: Event) -> None:
+        self._journal.record(*events)
+        self._require_written()
+
+    def _require_written(self) -> None:
+        if not self._journal.flush():
+            raise Misuse("the study's store is locked by another program: try again later")
+
+
+def asked(state: State, attempt: Attempt) -> AskedUnit:
+    """An attempt as it is handed out."""
+    return AskedUnit(
+        arm=attempt.unit.arm,
+        index=attempt.unit.index,
+        epochs=attempt.unit.epochs,
+        attempt=attempt.number,
+        done=attempt.done,
+        config=state.configs[attempt.unit.arm],
+        why=attempt.why,
+    )
+
+
+def policy_name(policy: str | Policy) -> str:
+    """What a study remembers of its policy."""
+    return policy if isinstance(policy, str) else type(policy).__name__

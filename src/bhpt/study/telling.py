@@ -1,0 +1,159 @@
+"""What came of a unit, as events: settled, retried or given up."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from bhpt.domain import Misuse
+from bhpt.study.events import (
+    Event,
+    Extended,
+    Failed,
+    Observed,
+    Rejected,
+    Restarted,
+    Saved,
+)
+from bhpt.study.state import BLAMELESS, Attempt, State
+
+Receipt = Literal["accepted", "ignored", "rejected"]
+"""What became of a report: new, the same as before, or in contradiction to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How a unit ran.
+
+    Attributes:
+        seconds: Busy time, set-up and reruns included.
+        setup_s: The part that went into starting a worker.
+        rerun: Epochs that had to be trained again first.
+        saved: Its checkpoint, None if there is none.
+    """
+
+    seconds: float
+    setup_s: float = 0.0
+    rerun: int = 0
+    saved: Saved | None = None
+
+
+def report(
+    state: State, number: int, losses: Sequence[float], run: Run, clock: float
+) -> tuple[Receipt, Event | None]:
+    """What to make of a report, and the event to record.
+
+    Raises:
+        Misuse: If there is no such attempt or the number of losses is wrong.
+    """
+    attempt = _attempt(state, number)
+    values = tuple(float(loss) for loss in losses)
+    if attempt.status == "observed":
+        if same_losses(values, _known(state, attempt)):
+            return "ignored", None
+        return "rejected", Rejected(number, "differs from what was reported", values, clock)
+    if attempt.status == "failed":
+        return "rejected", Rejected(number, "came after the unit had failed", values, clock)
+    if len(values) != attempt.unit.epochs:
+        raise Misuse(
+            f"attempt {number} reports {len(values)} losses, but its unit has "
+            f"{attempt.unit.epochs} epochs: report one loss an epoch"
+        )
+    cost = state.ledger.budget.charge(attempt.unit.epochs + run.rerun, run.seconds)
+    return "accepted", Observed(
+        number, values, run.seconds, run.setup_s, run.rerun, cost, run.saved, clock
+    )
+
+
+def failure(
+    state: State, number: int, kind: str, message: str, tail: str, seconds: float, clock: float
+) -> Failed:
+    """The event of a failed attempt: charged, and final if the arm has no tries left.
+
+    Epochs are charged as reserved, since nobody knows how many were trained; time and money as
+    they were used.
+    """
+    attempt = _attempt(state, number)
+    budget = state.ledger.budget
+    cost = attempt.reserved if budget.kind == "epochs" else budget.charge(0, seconds)
+    failures = state.arm(attempt.unit.arm).failures + 1
+    final = kind not in BLAMELESS and failures > state.plan.training.retries
+    return Failed(number, kind, message, tail, seconds, cost, final, clock)
+
+
+def reconcile(
+    state: State, reruns: Callable[[Attempt], int], clock: float, unseen_s: float
+) -> tuple[Event, ...]:
+    """What becomes of units that a dead driver left in flight.
+
+    Epochs: the unit runs again under its own reservation, raised by what has to be trained again;
+    if that is not affordable, the reservation is charged. Time and money are gone: what was used
+    until the driver was last seen, and `unseen_s` more, is charged, and the policy decides anew.
+
+    Args:
+        state: The study as the dead driver left it.
+        reruns: Epochs that would have to be trained again before a unit could go on.
+        clock: The study's clock when the driver was last seen.
+        unseen_s: How long it may have run on after that.
+    """
+    events: list[Event] = []
+    left = state.ledger.left
+    for attempt in state.flying:
+        if state.ledger.budget.kind != "epochs":
+            events.append(_lost(state, attempt, clock, unseen_s))
+            continue
+        needed = float(attempt.unit.epochs + reruns(attempt))
+        more = max(0.0, needed - attempt.reserved)
+        if more > left:
+            events.append(_lost(state, attempt, clock, unseen_s))
+            continue
+        left -= more
+        if more:
+            events.append(Extended(attempt.number, needed, clock))
+        events.append(Restarted(attempt.number, clock))
+    return tuple(events)
+
+
+def hopeless(state: State) -> str | None:
+    """Why going on makes no sense: nothing ever worked, and it is not the arms' fault.
+
+    The trainer that cannot train any of two arms, or the only one, will not train the others.
+    """
+    if state.reports or not state.tried:
+        return None
+    given_up = [known.closed for known in state.tried.values() if known.closed is not None]
+    if len(given_up) < min(2, len(state.configs)):
+        return None
+    return given_up[-1]
+
+
+def same_losses(one: Sequence[float], other: Sequence[float]) -> bool:
+    """Equality in which NaN equals NaN."""
+    return len(one) == len(other) and all(
+        a == b or (math.isnan(a) and math.isnan(b)) for a, b in zip(one, other, strict=True)
+    )
+
+
+def _lost(state: State, attempt: Attempt, clock: float, unseen_s: float) -> Failed:
+    """An attempt that ended with its driver."""
+    budget = state.ledger.budget
+    seconds = max(0.0, clock - attempt.started) + unseen_s
+    cost = attempt.reserved
+    if budget.kind != "epochs":
+        cost = min(attempt.reserved, budget.charge(0, seconds))
+    message = "the driver ended before the unit did"
+    return Failed(attempt.number, "lost", message, "", seconds, cost, False, clock)
+
+
+def _attempt(state: State, number: int) -> Attempt:
+    if not 0 <= number < len(state.attempts):
+        raise Misuse(f"this study has not asked for attempt {number}")
+    return state.attempts[number]
+
+
+def _known(state: State, attempt: Attempt) -> tuple[float, ...]:
+    """The losses that were reported for an attempt."""
+    if state.curves is None:
+        return ()
+    curve = state.curves.of_arm(attempt.unit.arm)
+    return tuple(curve[attempt.done : attempt.done + attempt.unit.epochs].tolist())

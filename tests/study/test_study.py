@@ -1,0 +1,287 @@
+import math
+
+import numpy as np
+import pytest
+
+from bhpt.domain import Misuse, View
+from bhpt.domain.budget import Budget
+from bhpt.policies.interface import Decision
+from bhpt.study import AskedUnit, MemoryLog, Study, fold, look
+from bhpt.study.events import Decided, Event, Observed, Rejected, SessionStarted
+from tests.study.cases import CONFIGS, Greedy, losses_of
+
+
+def _finish(study: Study) -> int:
+    units = 0
+    while (unit := study.ask()) is not None:
+        study.tell(unit, losses_of(unit.config, unit.done, unit.epochs), seconds=1.0)
+        units += 1
+    return units
+
+
+def _decisions(events: list[Event]) -> list[tuple[int, int, int]]:
+    return [(e.attempt, e.arm, e.epochs) for e in events if isinstance(e, Decided)]
+
+
+def test_an_epoch_budget_is_spent_exactly() -> None:
+    study = Study(CONFIGS, "50 epochs", unit=6, max_epochs=20, policy=Greedy())
+    _finish(study)
+    assert study.state.ledger.spent == 50
+    assert study.state.ledger.left == 0
+    assert sum(attempt.cost for attempt in study.state.attempts) == 50
+
+
+def test_the_best_is_the_lowest_loss_seen() -> None:
+    study = Study(CONFIGS, "40 epochs", policy=Greedy())
+    _finish(study)
+    assert study.state.curves is not None
+    assert study.best_loss == study.state.curves.best
+    assert study.best_config in CONFIGS
+
+
+def test_when_every_arm_is_finished_it_stops_early() -> None:
+    study = Study(CONFIGS[:2], "50 epochs", max_epochs=5, policy=Greedy())
+    _finish(study)
+    assert study.state.ledger.spent == 10
+
+
+def test_the_last_unit_is_no_fraction_of_a_step() -> None:
+    study = Study(CONFIGS, "10 epochs", unit=4, max_epochs=8, policy=Greedy())
+    _finish(study)
+    assert [attempt.unit.epochs for attempt in study.state.attempts] == [4, 4, 2]
+
+
+def test_a_unit_in_flight_is_pending_and_reserved() -> None:
+    study = Study(CONFIGS, "5 epochs", unit=2, workers=3, policy=Greedy())
+    units = [study.ask() for _ in range(4)]
+    assert [unit is None for unit in units] == [False, False, False, True]
+    asked = [unit for unit in units if unit is not None]
+    assert len({unit.arm for unit in asked}) == 3
+    assert [unit.epochs for unit in asked] == [2, 2, 1]
+    assert study.state.ledger.left == 0
+    assert look(study.state) is None
+    assert study.in_flight == tuple(asked)
+
+
+def test_a_decision_is_in_the_log_before_it_is_handed_out() -> None:
+    log = MemoryLog()
+    study = Study(CONFIGS, "5 epochs", policy=Greedy(), log=log)
+    unit = study.ask()
+    last = log.read()[-1]
+    assert isinstance(last, Decided)
+    assert unit is not None
+    assert (last.arm, last.cost, last.attempt) == (unit.arm, 1.0, unit.attempt)
+
+
+def test_the_same_report_again_is_ignored_and_a_different_one_rejected() -> None:
+    log = MemoryLog()
+    study = Study(CONFIGS, "5 epochs", unit=2, policy=Greedy(), log=log)
+    unit = study.ask()
+    assert unit is not None
+    assert study.tell(unit, [math.nan, 0.5]) == "accepted"
+    before = len(log.read())
+    assert study.tell(unit, [math.nan, 0.5]) == "ignored"
+    assert len(log.read()) == before
+    assert study.tell(unit, [math.nan, 0.4]) == "rejected"
+    assert isinstance(log.read()[-1], Rejected)
+    assert study.best_loss == 0.5
+    assert study.state.ledger.spent == 2
+
+
+def test_a_report_after_a_failure_is_rejected() -> None:
+    study = Study(CONFIGS, "5 epochs", policy=Greedy())
+    unit = study.ask()
+    assert unit is not None
+    study.fail(unit, "it died")
+    assert study.tell(unit, 0.5) == "rejected"
+    assert study.state.ledger.spent == 1
+    assert study.best_loss == math.inf
+
+
+def test_losses_that_are_not_numbers_are_kept_and_never_the_best() -> None:
+    study = Study(CONFIGS, "3 epochs", policy=Greedy())
+    for loss in (math.nan, math.inf, -math.inf):
+        unit = study.ask()
+        assert unit is not None
+        study.tell(unit, loss)
+    assert study.best_loss == math.inf
+    assert study.best_config is None
+    assert study.state.ledger.left == 0
+
+
+def test_too_few_losses_are_refused_and_the_unit_stays_in_flight() -> None:
+    study = Study(CONFIGS, "6 epochs", unit=2, policy=Greedy())
+    unit = study.ask()
+    assert unit is not None
+    with pytest.raises(Misuse, match="one loss an epoch"):
+        study.tell(unit, [0.5])
+    assert study.state.open == (0,)
+    assert study.tell(unit, [0.5, 0.4]) == "accepted"
+
+
+def test_a_unit_of_another_study_is_refused() -> None:
+    study = Study(CONFIGS, "6 epochs", policy=Greedy())
+    with pytest.raises(Misuse, match="not asked"):
+        study.tell(AskedUnit(0, 0, 1, 5, 0, {}, ""), [0.5])
+
+
+def test_a_failed_unit_is_tried_again_and_then_its_arm_is_given_up() -> None:
+    study = Study(CONFIGS, "20 epochs", policy=Greedy())
+    first = study.ask()
+    assert first is not None
+    study.fail(first, "boom")
+    for _ in range(2):
+        again = study.ask()
+        assert again is not None
+        assert again.arm == first.arm
+        assert "try" in again.why
+        study.fail(again, "boom")
+    assert study.state.arm(first.arm).closed == "boom"
+    assert study.state.ledger.spent == 3
+    _finish(study)
+    later = [attempt.unit.arm for attempt in study.state.attempts[3:]]
+    assert first.arm not in later
+    assert study.state.ledger.spent == 20
+
+
+def test_more_budget_goes_on_from_where_it_was() -> None:
+    log = MemoryLog()
+    study = Study(CONFIGS, "10 epochs", policy=Greedy(), log=log)
+    _finish(study)
+    study.add_budget("5 epochs")
+    assert _finish(study) == 5
+    whole = Study(CONFIGS, "15 epochs", policy=Greedy())
+    _finish(whole)
+    assert study.state.ledger.spent == 15
+    with pytest.raises(Misuse):
+        study.add_budget("5 s")
+
+
+def test_a_resumed_study_decides_alike() -> None:
+    whole, broken = MemoryLog(), MemoryLog()
+    _finish(Study(CONFIGS, "30 epochs", unit=2, seed=3, policy=Greedy(), log=whole))
+    study = Study(CONFIGS, "30 epochs", unit=2, seed=3, policy=Greedy(), log=broken)
+    for _ in range(40):
+        unit = next(iter(study.in_flight), None) or study.ask()
+        if unit is None:
+            break
+        study = Study.resume(broken, Greedy())
+        study.tell(unit, losses_of(unit.config, unit.done, unit.epochs))
+        study = Study.resume(broken, Greedy())
+    assert _decisions(broken.read()) == _decisions(whole.read())
+    assert fold(broken.read()).best == fold(whole.read()).best
+
+
+def test_downtime_does_not_count_and_the_clock_never_goes_back() -> None:
+    log = MemoryLog()
+    now = [1000.0]
+    Study(CONFIGS, "100s", policy=Greedy(), log=log)
+    study = Study.resume(log, Greedy(), clock=lambda: now[0])
+    now[0] += 30
+    unit = study.ask()
+    assert unit is not None
+    now[0] += 10
+    study.tell(unit, 0.5)
+    assert study.state.ledger.left == pytest.approx(60, abs=1)
+    now[0] = 5.0  # another boot, another zero
+    study = Study.resume(log, Greedy(), clock=lambda: now[0])
+    assert study.ask() is not None
+    assert study.state.ledger.left == pytest.approx(60, abs=1)
+
+
+def test_a_deadline_is_shared_by_the_workers_and_ends() -> None:
+    log = MemoryLog()
+    now = [0.0]
+    Study(CONFIGS, "10s", workers=2, policy=Greedy(), log=log)
+    study = Study.resume(log, Greedy(), clock=lambda: now[0])
+    units = 0
+    while pair := [unit for unit in (study.ask(), study.ask()) if unit is not None]:
+        units += len(pair)
+        now[0] += 0.9
+        for unit in pair:
+            study.tell(unit, 0.5)
+    assert 20 <= units <= 22
+    assert study.state.clock <= 10
+
+
+class _Spy(Greedy):
+    views: list[View]
+
+    def decide(self, view: View) -> Decision | None:
+        self.views.append(view)
+        return super().decide(view)
+
+
+def test_costs_are_learned_and_money_is_never_exceeded() -> None:
+    log = MemoryLog()
+    now = [0.0]
+    Study(CONFIGS, Budget(5, "dollars", 3600.0), policy=Greedy(), log=log)
+    spy = _Spy()
+    object.__setattr__(spy, "views", [])
+    study = Study.resume(log, spy, clock=lambda: now[0])
+    while (unit := study.ask()) is not None:
+        took = 0.01 * (1 + 9 * unit.config["x"])
+        now[0] += took
+        study.tell(unit, losses_of(unit.config, unit.done, 1))
+    ledger = study.state.ledger
+    assert ledger.spent == pytest.approx(sum(a.seconds for a in study.state.attempts))
+    assert 4.9 < ledger.spent <= 5.0
+    costs = spy.views[len(spy.views) // 2].costs
+    cheap, dear = costs[0], costs[10]
+    assert np.isfinite(costs).all()
+    assert dear > 3 * cheap
+
+
+def test_a_space_is_searched_and_refined() -> None:
+    log = MemoryLog()
+    study = Study({"x": (0.0, 1.0)}, "60 epochs", policy=Greedy(), log=log)
+    _finish(study)
+    origins = [e.origin for e in log.read() if hasattr(e, "origin")]
+    assert origins[0] == "drawn"
+    assert origins.count("near") >= 4
+    assert len(study.state.configs) > 512
+    assert study.state.features is not None
+    assert len(study.state.features) == len(study.state.configs)
+
+
+def test_the_default_policy_runs_on_a_space() -> None:
+    study = Study({"x": (0.0, 1.0)}, "6 epochs", max_epochs=10)
+    assert _finish(study) == 6
+    assert study.state.attempts[-1].why
+    assert study.state.attempts[-1].outlook
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"budget": "0"},
+        {"unit": 0},
+        {"max_epochs": 0},
+        {"workers": 0},
+        {"seed": -1},
+        {"space": []},
+        {"policy": "no such policy"},
+    ],
+)
+def test_bad_input_is_one_clear_line(change: dict[str, object]) -> None:
+    arguments: dict[str, object] = {"space": CONFIGS, "budget": "5 epochs", "policy": Greedy()}
+    with pytest.raises(Misuse) as caught:
+        Study(**{**arguments, **change})  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+
+
+def test_observed_twice_in_a_log_does_not_fold() -> None:
+    log = MemoryLog()
+    study = Study(CONFIGS, "5 epochs", policy=Greedy(), log=log)
+    unit = study.ask()
+    assert unit is not None
+    study.tell(unit, 0.5)
+    events = log.read()
+    assert isinstance(events[-1], Observed)
+    with pytest.raises(Misuse):
+        fold([*events, events[-1]])
+    with pytest.raises(Misuse):
+        fold(events[1:])
+    with pytest.raises(Misuse):
+        fold([])
+    assert any(isinstance(event, SessionStarted) for event in events)
