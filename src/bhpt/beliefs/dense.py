@@ -36,7 +36,7 @@ class Dense:
         prior = asymptote_covariance(structure.kernel, hypers, features, features, np.eye(arms))
         covariance = np.kron(prior, np.outer(load, load)) + np.kron(np.eye(arms), within)
         mean = np.tile(start * left + load * hypers.mean, arms)
-        cross = np.kron(prior, load[:, None])
+        cross: FloatArray = np.kron(prior, load[:, None]).astype(np.float64)
         return cls(mean, covariance, cross, prior, hypers, epochs)
 
     def seen(self, counts: IntArray) -> IntArray:

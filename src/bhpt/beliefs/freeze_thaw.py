@@ -39,7 +39,8 @@ class Mixture:
         """Mean of every arm at every epoch over the components, infinite in the past, [K, T]."""
         if len(self.components) == 1:
             return self.components[0].means
-        return np.mean([c.means for c in self.components], axis=0)
+        averaged: FloatArray = np.mean([c.means for c in self.components], axis=0)
+        return averaged
 
     def ends(self, horizon: IntArray) -> Ends:
         """ν of the mixture for a horizon in epochs: the variance between settings included."""

@@ -14,7 +14,7 @@ from bhpt.domain import FloatArray
 
 def remainder(hypers: Hypers, epochs: int) -> FloatArray:
     """a(0), a(1), .., a(2T), [2T + 1]: the decay kernel is a(t + t'), so this is all of it."""
-    times = np.arange(2 * epochs + 1)
+    times = np.arange(2 * epochs + 1, dtype=np.float64)
     remains: FloatArray = (hypers.beta / (times + hypers.beta)) ** hypers.alpha
     return remains
 

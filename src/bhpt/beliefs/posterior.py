@@ -32,6 +32,20 @@ class Ends:
 
 
 @dataclass(frozen=True, eq=False)
+class Moves:
+    """What one more unit of each arm does, as standard deviations of one common Z.
+
+    Attributes:
+        own: δ_a: E ν_a moves by δ_a Z, [K].
+        pull: μ_k of a correlated arm moves by C_ka pull_a Z, [K]. Exact for one epoch; for
+            several, the part of the move that goes along with the arm's own.
+    """
+
+    own: FloatArray
+    pull: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class Posterior:
     """All arms' futures as Gaussians; times below are 0-based columns of the epoch grid.
 
@@ -87,33 +101,36 @@ class Posterior:
         tau = np.where(some, times - self.counts + 1, 0)
         return Ends(tau, mean, np.where(some, self.variance(arms, times), 0.0))
 
-    def learned(self, ends: Ends, epochs: int) -> FloatArray:
-        """δ², how much of Var ν_k the next `epochs` epochs of arm k itself resolve, [K].
+    def moves(self, ends: Ends, epochs: int) -> Moves:
+        """How the next `epochs` epochs of an arm will move its own end and the others'.
 
-        A Gaussian's variance does not depend on the values, so this is known before they are.
+        A Gaussian's variance does not depend on the values, so this is known before they are:
+        a move's variance is the variance that the observation removes.
         """
         arms = np.arange(len(self.counts))
-        times = np.maximum(self.counts + ends.tau - 1, 0)
-        later = np.minimum(self.counts + epochs, self.grid.epochs)
-        prior = self.asymptotes.variance
-        gained = self.grid.information[later] - self.grid.information[self.counts]
-        after = self.grid.residual[later, times]
-        after += self.grid.omega[later, times] ** 2 * prior / (1 + gained * prior)
-        after[times < later] = 0.0
-        return np.clip(self.variance(arms, times) - after, 0.0, None)
-
-    def pull(self, arms: IntArray, epochs: int) -> FloatArray:
-        """How far f_a moves a correlated f_k: Δμ_k = C_ka pull_a Z after `epochs` epochs, [A]."""
-        n = self.counts[arms]
-        later = np.minimum(n + epochs, self.grid.epochs)
-        gained = self.grid.information[later] - self.grid.information[n]
-        pulled: FloatArray = np.sqrt(gained / (1 + gained * self.asymptotes.variance[arms]))
-        return pulled
+        now = self.counts
+        later = np.minimum(now + epochs, self.grid.epochs)
+        times = np.maximum(now + ends.tau - 1, 0)
+        before = self.asymptotes.variance
+        gained = self.grid.information[later] - self.grid.information[now]
+        after = before / (1 + gained * before)
+        open_ = times >= later  # else the end itself is among what will be seen
+        omega_after = np.where(open_, self.grid.omega[later, times], 0.0)
+        residual = np.where(open_, self.grid.residual[later, times], 0.0)
+        own = self.variance(arms, times) - residual - omega_after**2 * after
+        own = np.sqrt(np.maximum(own, 0.0))
+        full = np.sqrt(gained / (1 + gained * before))
+        common = self.grid.omega[now, times] * before - omega_after * after
+        scale = own * before
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shared = np.where(scale > 0, common / scale, full)
+        return Moves(own, np.clip(shared, -full, full))
 
     def exposure(self, ends: Ends) -> FloatArray:
         """Ω at the predicted end: how far E ν_k moves with μ_k, [K]."""
         times = np.maximum(self.counts + ends.tau - 1, 0)
-        return self.grid.omega[self.counts, times]
+        weights: FloatArray = self.grid.omega[self.counts, times]
+        return weights
 
     def futures(self, arms: IntArray, size: int, rng: np.random.Generator) -> FloatArray:
         """Joint draws of whole curves, observed part included, [size, A, T].

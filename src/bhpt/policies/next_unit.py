@@ -8,8 +8,8 @@ Notation:
     V[a] = E min{ζ, μ_a(r) + δ_a Z, min_{k≠a} μ_k(r') + σ̃_ka Z}
 
 Near the end the unit taken from the others makes it commit by itself: there is no exploration
-parameter and no exhaustion rule. With one epoch a unit V is exact; a longer unit shows several
-epochs, whose effects on its own arm and on the others are taken to be fully correlated.
+parameter and no exhaustion rule. With one epoch a unit V is exact; of a longer unit, which shows
+several epochs, the others feel what goes along with the move of the arm's own end.
 """
 
 from dataclasses import dataclass
@@ -61,13 +61,14 @@ def price_levels(costs: FloatArray) -> FloatArray:
         return costs
     levels = np.quantile(costs, (np.arange(_PRICES) + 0.5) / _PRICES)
     nearest = np.abs(np.log(costs)[:, None] - np.log(levels)).argmin(axis=1)
-    return levels[nearest]
+    rounded: FloatArray = levels[nearest]
+    return rounded
 
 
 def _values(view: View, posterior: Posterior, best: float) -> FloatArray:
     """V for one setting of the hyper-parameters, one price at a time."""
     own = posterior.ends(horizon_epochs(view, view.horizon))
-    moved = np.sqrt(posterior.learned(own, view.unit))
+    moves = posterior.moves(own, view.unit)
     values = np.full(view.arms, np.inf)
     prices = price_levels(view.costs)
     correlated = posterior.asymptotes.reduction is not None
@@ -76,25 +77,25 @@ def _values(view: View, posterior: Posterior, best: float) -> FloatArray:
         left = horizon_epochs(view, view.affordable(view.left_after(float(price))))
         if not correlated:
             others = np.minimum(best_other(posterior.lowest(left)), best)
-            values[arms] = expected_min(own.mean, moved, others)[arms]
+            values[arms] = expected_min(own.mean, moves.own, others)[arms]
             continue
         rest = posterior.ends(left)
         exposure = posterior.exposure(rest)
         step = max(1, _CHUNK // view.arms)
         for at in range(0, len(arms), step):
             part = arms[at : at + step]
-            lines = _lines(posterior, rest.mean, exposure, part, view.unit)
-            values[part] = _joint(lines, part, own.mean[part], moved[part], best)
+            lines = _lines(posterior, rest.mean, exposure, part, moves.pull[part])
+            values[part] = _joint(lines, part, own.mean[part], moves.own[part], best)
     return values
 
 
 def _lines(
-    posterior: Posterior, mean: FloatArray, exposure: FloatArray, arms: IntArray, unit: int
+    posterior: Posterior, mean: FloatArray, exposure: FloatArray, arms: IntArray, pull: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Intercepts [K] and slopes σ̃ [A, K] of the others' ends for units of `arms`."""
     everyone = np.arange(len(mean))
     slopes = posterior.asymptotes.covariance(arms, everyone)
-    slopes *= posterior.pull(arms, unit)[:, None]
+    slopes *= pull[:, None]
     slopes *= np.where(np.isfinite(mean), exposure, 0.0)
     return mean, slopes
 

@@ -17,7 +17,8 @@ _TIE = 1e-9  # values closer than this, relative to their size, are a tie
 
 def density(z: FloatArray) -> FloatArray:
     """φ, zero at infinity."""
-    return np.exp(-0.5 * np.square(z)) / np.sqrt(2 * np.pi)
+    height: FloatArray = np.exp(-0.5 * np.square(z)) / np.sqrt(2 * np.pi)
+    return height
 
 
 def expected_min(mean: FloatArray, deviation: FloatArray, other: FloatArray) -> FloatArray:

@@ -1,0 +1,51 @@
+"""SMAC as the paper's BO on real tasks: the package itself, asked and told, on finished arms.
+
+The package is an extra and is imported when it is asked for the first arm. Its surrogate,
+acquisition function, initial and random design are its own; only the maximiser is ours, because
+the candidates are the arms and not a continuous space.
+"""
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from bhpt.domain import Misuse, View
+from bhpt.policies.interface import Decision, Explanation
+from bhpt.policies.to_the_end import Finished, ToTheEnd, untried
+
+_MISSING = "policy smac needs the package smac: pip install 'bhpt[smac]'"
+
+
+def available() -> bool:
+    """Whether the extra is installed."""
+    return find_spec("smac") is not None
+
+
+def make_smac() -> ToTheEnd:
+    """The policy.
+
+    Raises:
+        Misuse: If the extra is not installed.
+    """
+    if not available():
+        raise Misuse(_MISSING)
+    return ToTheEnd(Smac())
+
+
+@dataclass(frozen=True, eq=False)
+class Smac:
+    """Chooses the arm that SMAC asks for, having been told all finished ones."""
+
+    def choose(self, view: View, finished: Finished) -> Decision:
+        """Replay SMAC over the finished arms; it has no state but what the view shows."""
+        from bhpt.policies import smac_session  # noqa: PLC0415  # the extra may be missing
+
+        units = -(-view.curves.epochs // view.unit)
+        bought = int(view.left / float(view.costs.min())) + len(view.curves.reports)
+        arm, origin = smac_session.next_arm(
+            features=view.features,
+            finished=finished,
+            untried=untried(view),
+            trials=max(1, -(-bought // units)),
+            seed=view.seed,
+        )
+        return Decision(arm, Explanation.in_words(f"SMAC: {origin}", view.arms))
