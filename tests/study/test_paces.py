@@ -33,14 +33,14 @@ def test_the_configuration_tells_the_pace_of_arms_that_did_not_run() -> None:
 
 
 def test_one_slow_unit_does_not_change_the_price() -> None:
-    steady = {arm: (0.0, 0.01, -0.01) for arm in range(6)}
+    steady = dict.fromkeys(range(6), (0.0, 0.01, -0.01))
     paces = predict_paces(_FEATURES, {**steady, 0: (0.0, 0.01, 3.0)})
     assert paces is not None
     assert paces.typical == pytest.approx(np.ones(21), rel=0.1)
 
 
 def test_an_arm_that_ran_often_is_known_by_itself() -> None:
-    seen = {**{arm: (0.0, 0.1, -0.1) for arm in range(5)}, 20: tuple([2.0, 2.1, 1.9] * 5)}
+    seen = {**dict.fromkeys(range(5), (0.0, 0.1, -0.1)), 20: tuple([2.0, 2.1, 1.9] * 5)}
     paces = predict_paces(_FEATURES, seen)
     assert paces is not None
     assert np.log(paces.typical[20]) == pytest.approx(2.0, abs=0.4)
@@ -48,6 +48,6 @@ def test_an_arm_that_ran_often_is_known_by_itself() -> None:
 
 def test_ten_thousand_arms_are_fast() -> None:
     features = np.random.default_rng(0).random((100_000, 8))
-    paces = predict_paces(features, {arm: (0.1, 0.2) for arm in range(300)})
+    paces = predict_paces(features, dict.fromkeys(range(300), (0.1, 0.2)))
     assert paces is not None
     assert paces.typical.shape == (100_000,)

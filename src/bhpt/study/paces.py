@@ -16,11 +16,12 @@ import numpy as np
 
 from bhpt.domain import FloatArray, IntArray
 
-_RIDGE = 1.0  # features lie in [0, 1]: as much trust in "no effect" as one arm's evidence
+_RIDGE = 0.2  # features lie in [0, 1]: an effect of a factor e and leftovers of 0.45 are usual
 _ENOUGH = 4  # arms that must have run before the configuration is believed to matter
 _NOISE = 0.3  # spread from unit to unit before one was measured
 _STRANGE = 0.7  # spread from arm to arm before two have run
 _LEAST = 0.02  # no clock is steadier than this
+_UNLIKE = 0.2  # no two arms are more alike than this: an arm's own timings outweigh the others'
 _MAD = 1.4826  # from a median absolute deviation to a standard deviation
 
 
@@ -79,7 +80,7 @@ def _strangeness(residuals: FloatArray) -> float:
     """Spread from arm to arm that the configuration does not explain."""
     if len(residuals) < 2:
         return _STRANGE
-    return max(_LEAST, _MAD * float(np.median(np.abs(residuals))))
+    return max(_UNLIKE, _MAD * float(np.median(np.abs(residuals))))
 
 
 def _regress(features: FloatArray, arms: IntArray, own: FloatArray) -> FloatArray:
