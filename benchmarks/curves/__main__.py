@@ -84,11 +84,17 @@ def run_train(options: argparse.Namespace) -> int:
         DeviceImages.of(images, device),
         Plan(options.epochs or task.epochs, options.seed, options.slots, options.limit),
         save,
-        done=read_table(options.out, task.name) if options.resume else None,
+        done=begun(options.out, task) if options.resume else None,
     )
     left = finished(arrays).count(False)
     print(f"{left} of {len(arms)} arms are not finished" if left else "done", flush=True)
     return UNFINISHED if left else 0
+
+
+def begun(folder: Path, task: Task) -> Table | None:
+    """The task's table in a folder, if there is one."""
+    there = (folder / f"{task.name}.npz").exists() and (folder / f"{task.name}.json").exists()
+    return read_table(folder, task.name) if there else None
 
 
 def describe(task: Task, images: Images, gpu: str | None) -> str:
