@@ -52,6 +52,6 @@ def _as_loss(value: object, where: str) -> float:
             return float(value)
         except (TypeError, ValueError, RuntimeError):
             pass  # an array of several numbers says so here; the line below names it
-    shown = repr(value)
+    shown = " ".join(repr(value).split())
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
     raise BadReport(f"{where} gave {shown} ({type(value).__name__}), which is not a loss")

@@ -82,12 +82,12 @@ def _name_of_main(qualname: str) -> str:
     main = sys.modules["__main__"]
     if main.__spec__ is not None:  # python -m package.module
         return main.__spec__.name
-    if not getattr(main, "__file__", None):
+    file = Path(str(getattr(main, "__file__", None))).resolve()
+    if not file.is_file():
         raise Misuse(
             f"workers cannot import {qualname!r} from a prompt or a notebook: "
             "put it into a file and import it from there"
         )
-    file = Path(str(main.__file__)).resolve()
     here = Path.cwd()
     if file.parent == here and file.stem.isidentifier() and _imports_as(file):
         return file.stem

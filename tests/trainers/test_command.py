@@ -1,0 +1,184 @@
+import json
+import math
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bhpt.domain import Misuse
+from bhpt.trainers import BadReport, Command, TrainerFailed, Work, load
+from bhpt.trainers.command import CommandTrainer, environment_of, fill, parse_loss
+
+SCRIPT = """
+import json, os, pathlib, sys
+config = json.loads(os.environ["BHPT_CONFIG"])
+assert config == json.load(open(os.environ["BHPT_CONFIG_FILE"]))
+assert os.environ["BHPT_PARAM_opt_name"] == config["opt.name"]
+assert float(os.environ["BHPT_PARAM_rate"]) == config["rate"] == float(sys.argv[1])
+epoch = 0
+if "BHPT_CHECKPOINT_IN" in os.environ:
+    epoch = int(pathlib.Path(os.environ["BHPT_CHECKPOINT_IN"], "epoch").read_text())
+assert epoch == int(os.environ["BHPT_EPOCHS_DONE"])
+print("hello from the command")
+for _ in range(int(os.environ["BHPT_EPOCHS"])):
+    epoch += 1
+    print("bhpt loss", config["rate"] / epoch)
+pathlib.Path(os.environ["BHPT_CHECKPOINT_OUT"], "epoch").write_text(str(epoch))
+"""
+CONFIG = {"rate": 0.5, "opt.name": "sgd <fast>"}
+
+
+def python(tmp_path: Path, script: str, *words: str) -> CommandTrainer:
+    file = tmp_path / "train.py"
+    file.write_text(script)
+    return CommandTrainer((sys.executable, str(file), *words))
+
+
+def work(tmp_path: Path, epochs: int = 2, start: int = 0, thaw_from: Path | None = None) -> Work:
+    freeze_to = tmp_path / f"at-{start + epochs}" / "files"
+    freeze_to.mkdir(parents=True)
+    return Work(CONFIG, start, epochs, freeze_to, thaw_from)
+
+
+def test_a_command_trains_freezes_and_thaws(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    trainer = python(tmp_path, SCRIPT, "{rate}")
+    first = work(tmp_path)
+    trained = trainer.run(first, None)
+    assert (trained.losses, trained.frozen) == ((0.5, 0.25), True)
+    assert capfd.readouterr().out == "hello from the command\n"
+    assert [path.name for path in first.freeze_to.parent.iterdir()] == ["files"]
+    later = trainer.run(work(tmp_path, 1, 2, first.freeze_to), None)
+    assert later.losses == (0.5 / 3,)
+
+
+def test_a_command_that_saves_nothing_is_not_frozen(tmp_path: Path) -> None:
+    trained = python(tmp_path, "print('bhpt loss 1')").run(work(tmp_path, 1), None)
+    assert (trained.losses, trained.frozen) == ((1.0,), False)
+
+
+@pytest.mark.parametrize(
+    ("script", "match"),
+    [
+        ("print('bhpt loss 1')", "printed 1 lines .* where BHPT_EPOCHS=2"),
+        ("print('bhpt loss 1\\n' * 3)", "printed 3 lines"),
+        ("print('bhpt loss cat')", "'bhpt loss cat', which is not a loss"),
+        ("print('bhpt loss 1 2')", "not a loss"),
+    ],
+)
+def test_wrong_losses_are_a_bad_report(tmp_path: Path, script: str, match: str) -> None:
+    with pytest.raises(BadReport, match=match):
+        python(tmp_path, script).run(work(tmp_path), None)
+
+
+@pytest.mark.parametrize(
+    ("script", "match"),
+    [
+        ("raise SystemExit(3)", "exited with status 3"),
+        ("import os; os.kill(os.getpid(), 9)", "was killed by SIGKILL"),
+    ],
+)
+def test_a_command_that_fails_says_how(tmp_path: Path, script: str, match: str) -> None:
+    with pytest.raises(TrainerFailed, match=match):
+        python(tmp_path, script).run(work(tmp_path), None)
+
+
+def test_a_child_that_holds_the_output_open_does_not_hold_us(tmp_path: Path) -> None:
+    script = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+print("child", child.pid)
+print("bhpt loss 1", end="")
+"""
+    began = time.monotonic()
+    trained = python(tmp_path, script).run(work(tmp_path, 1), None)
+    assert trained.losses == (1.0,)
+    assert time.monotonic() - began < 30
+
+
+def test_a_command_that_closes_its_output_early_may_finish(tmp_path: Path) -> None:
+    script = """
+import os, time
+print("bhpt loss 1", flush=True)
+os.close(1)
+time.sleep(0.2)
+open(os.path.join(os.environ["BHPT_CHECKPOINT_OUT"], "late"), "w").write("x")
+"""
+    assert python(tmp_path, script).run(work(tmp_path, 1), None).frozen
+
+
+def test_endless_lines_and_bad_bytes_do_no_harm(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    script = """
+import sys
+sys.stdout.buffer.write(b"x" * 300_000 + b"\\xff\\n")
+print("bhpt loss 1")
+"""
+    assert python(tmp_path, script).run(work(tmp_path, 1), None).losses == (1.0,)
+    assert capfd.readouterr().out.count("x") == 300_000
+
+
+@pytest.mark.parametrize(
+    ("line", "loss"),
+    [("bhpt loss 0.5", 0.5), ("  bhpt  loss\t1e-3 \r", 1e-3), ("bhpt loss inf", math.inf)],
+)
+def test_protocol_lines(line: str, loss: float) -> None:
+    assert parse_loss(line) == loss
+
+
+@pytest.mark.parametrize("line", ["", "loss 0.5", "bhpt", "bhpt losses 1", "epoch 1 bhpt loss 1"])
+def test_other_lines_are_none_of_our_business(line: str) -> None:
+    assert parse_loss(line) is None
+
+
+def test_nan_is_a_loss() -> None:
+    loss = parse_loss("bhpt loss nan")
+    assert loss is not None
+    assert math.isnan(loss)
+
+
+def test_values_are_filled_into_the_words() -> None:
+    config = {"rate": 0.5, "name": "a b", "flag": True}
+    assert fill("--lr={rate}", config) == "--lr=0.5"
+    assert fill("{name}/{flag}/{other}/{}", config) == "a b/true/{other}/{}"
+
+
+@pytest.mark.parametrize(
+    ("config", "match"),
+    [({"a-b": 1, "a_b": 2}, "share the variable"), ({"a": "x\0y"}, "NUL")],
+)
+def test_what_no_environment_can_hold_is_refused(
+    tmp_path: Path, config: dict[str, object], match: str
+) -> None:
+    with pytest.raises(BadReport, match=match):
+        environment_of(Work(config, 0, 1, tmp_path, None), tmp_path / "c")
+
+
+def test_the_whole_configuration_survives_whatever_it_holds(tmp_path: Path) -> None:
+    config = {"a": "../<script>\n", "b": [1, None], "c": math.inf}
+    variables = environment_of(Work(config, 0, 1, tmp_path, None), tmp_path / "c")
+    assert json.loads(variables["BHPT_CONFIG"]) == config
+    assert "BHPT_CHECKPOINT_IN" not in variables
+
+
+def test_a_command_line_is_split_as_a_shell_would() -> None:
+    assert Command.parse("python 'my train.py' --lr {lr}").words == (
+        "python",
+        "my train.py",
+        "--lr",
+        "{lr}",
+    )
+
+
+@pytest.mark.parametrize("line", ["", "   ", "python 'open"])
+def test_a_command_line_that_is_none_is_refused(line: str) -> None:
+    with pytest.raises(Misuse):
+        Command.parse(line)
+
+
+def test_a_command_that_is_not_there_is_refused() -> None:
+    with pytest.raises(Misuse, match="no command 'no-such-thing'"):
+        load(Command.parse("no-such-thing --lr 1"))
