@@ -1,0 +1,79 @@
+"""Where a study is kept: a file, or a name in a database."""
+
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from bhpt.domain import Misuse
+
+_DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A place for one study.
+
+    Attributes:
+        url: Of the database.
+        study: Name within it; a file holds one only.
+        file: The SQLite file, None for a server.
+    """
+
+    url: URL
+    study: str = _DEFAULT
+    file: Path | None = None
+
+    @classmethod
+    def parse(cls, text: "str | Path | Address") -> "Address":
+        """Read `--study`: a path, `sqlite:///PATH`, or `postgresql://…/DATABASE[?study=NAME]`.
+
+        Raises:
+            Misuse: If it is none of these.
+        """
+        if isinstance(text, Address):
+            return text
+        if not str(text) or "\0" in str(text):
+            raise Misuse("a study needs a file name or a postgresql:// address")
+        if isinstance(text, Path) or "://" not in text:
+            return cls._of_file(Path(text))
+        try:
+            url = make_url(text)
+        except ArgumentError:
+            raise Misuse(f"study {_hidden(text)!r} is not an address that can be read") from None
+        backend = url.get_backend_name()
+        if backend == "sqlite":
+            if not url.database or url.database == ":memory:":
+                raise Misuse("a study on SQLite needs a file: write sqlite:///study.db")
+            return cls._of_file(Path(url.database))
+        if backend == "postgresql":
+            return cls._of_server(url)
+        raise Misuse(f"a study cannot be kept in {backend!r}: use a file or postgresql://")
+
+    @classmethod
+    def _of_file(cls, file: Path) -> "Address":
+        return cls(URL.create("sqlite", database=str(file)), file=file)
+
+    @classmethod
+    def _of_server(cls, url: URL) -> "Address":
+        if importlib.util.find_spec("psycopg") is None:
+            raise Misuse("a study on PostgreSQL needs psycopg: pip install 'bhpt[postgres]'")
+        name = url.query.get("study", _DEFAULT)
+        if not isinstance(name, str) or not name or "\0" in name:
+            raise Misuse("the address of a study names it at most once: ?study=NAME")
+        plain = url.difference_update_query(["study"]).set(drivername="postgresql+psycopg")
+        return cls(plain, study=name)
+
+    def __str__(self) -> str:
+        if self.file is not None:
+            return str(self.file)
+        shown = self.url.set(drivername="postgresql").render_as_string(hide_password=True)
+        return shown if self.study == _DEFAULT else f"{shown}?study={self.study}"
+
+
+def _hidden(text: str) -> str:
+    """An address without what may be a password."""
+    head, at, tail = text.rpartition("@")
+    return f"{head.partition('://')[0]}://…{at}{tail}" if at else text

@@ -1,0 +1,169 @@
+"""SQLite files: made whole or not at all, recognised before they are opened, never overwritten.
+
+The journal is a write-ahead log with full synchronisation: one sync a transaction makes a report
+durable, and readers (status, dashboard) never make the driver wait. A kill at any moment leaves
+the last whole transaction.
+"""
+
+import os
+import secrets
+import sqlite3
+import stat
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+from sqlalchemy import Engine, QueuePool, create_engine, event
+
+from bhpt.domain import Misuse
+from bhpt.storage.errors import Damaged, Exists
+from bhpt.storage.schema import APPLICATION_ID, FORMAT
+from bhpt.study import NewerVersion
+
+_MAGIC = b"SQLite format 3\0"
+_HEADER = 100
+_VERSION_AT, _APPLICATION_AT = 60, 68  # offsets in SQLite's header
+
+
+def file_engine(file: Path, *, writable: bool, patience_s: float) -> Engine:
+    """An engine on a file that exists; it never creates one.
+
+    Args:
+        file: The study.
+        writable: Otherwise every write is refused by SQLite itself.
+        patience_s: How long to wait for somebody else's lock.
+    """
+    mode = "rw" if writable else "ro"
+    address = f"file:{quote(str(file.absolute()))}?mode={mode}"
+
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            address, uri=True, timeout=patience_s, isolation_level=None, check_same_thread=False
+        )
+        if writable:
+            connection.execute("PRAGMA synchronous=FULL")
+        return connection
+
+    engine = create_engine(
+        "sqlite://", creator=connect, poolclass=QueuePool, pool_size=1, max_overflow=0
+    )
+    _begin_with(engine, "BEGIN IMMEDIATE" if writable else "BEGIN")
+    return engine
+
+
+def _begin_with(engine: Engine, statement: str) -> None:
+    """Take the write lock at the start of a transaction, so that it cannot fail half-way."""
+
+    def begin(connection: object) -> None:
+        connection.exec_driver_sql(statement)  # type: ignore[attr-defined]
+
+    event.listen(engine, "begin", begin)
+
+
+def inspect_file(file: Path) -> None:
+    """Recognise a study by its header, without touching the file.
+
+    Raises:
+        Misuse: There is none, or it is something else.
+        Damaged: It is cut short.
+        NewerVersion: A newer bhpt made it.
+    """
+    try:
+        info = file.stat()
+    except FileNotFoundError:
+        raise Misuse(f"there is no study {file}: create it with `bhpt tune`") from None
+    except OSError as error:
+        raise Misuse(f"cannot read {file}: {error.strerror}") from None
+    if not stat.S_ISREG(info.st_mode):
+        raise Misuse(f"{file} is not a study: it is not a plain file")
+    header = _read_header(file)
+    if not header:
+        raise Damaged(f"{file} is empty and not a study: restore it from a copy or remove it")
+    if not header.startswith(_MAGIC[: len(header)]):
+        raise Misuse(f"{file} is not a bhpt study: name another file")
+    if len(header) < _HEADER:
+        raise Damaged(f"{file} is cut short: restore it from a copy")
+    if _number(header, _APPLICATION_AT) != APPLICATION_ID:
+        raise Misuse(f"{file} is a database, but not a bhpt study: name another file")
+    if _number(header, _VERSION_AT) > FORMAT:
+        raise NewerVersion(f"{file} was written by a newer version of bhpt: use that one")
+
+
+def check_file(engine: Engine, file: Path) -> None:
+    """SQLite's own check of the whole file.
+
+    Raises:
+        Damaged: Something is wrong with it.
+    """
+    with engine.connect() as connection:
+        found = str(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar())
+    if found != "ok":
+        line = found.splitlines()[-1]
+        raise Damaged(f"{file} is damaged ({line}): restore it from a copy")
+
+
+def create_file(file: Path, fill: Callable[[Engine], None]) -> None:
+    """Make a study file in one step: it appears complete and synced, or not at all.
+
+    Args:
+        file: Its final name; nothing may be there.
+        fill: Creates and fills the tables.
+
+    Raises:
+        Exists: There is something already; it is not touched.
+        Misuse: The folder cannot be written.
+    """
+    if os.path.lexists(file):
+        raise exists(file)
+    temporary = file.with_name(f".{file.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except OSError as error:
+        raise Misuse(f"cannot create {file}: {error.strerror}; name another folder") from None
+    try:
+        _fill(temporary, fill)
+        os.link(temporary, file)
+    except FileExistsError:
+        raise exists(file) from None
+    finally:
+        temporary.unlink()
+    _sync_folder(file.parent)
+
+
+def exists(file: object) -> Exists:
+    """The refusal to create what is there."""
+    return Exists(f"{file} exists already: go on with `bhpt resume {file}` or name another file")
+
+
+def _fill(file: Path, fill: Callable[[Engine], None]) -> None:
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version={FORMAT}")
+        connection.execute("PRAGMA journal_mode=WAL")
+    engine = file_engine(file, writable=True, patience_s=0.0)
+    try:
+        fill(engine)
+    finally:
+        engine.dispose()
+
+
+def _read_header(file: Path) -> bytes:
+    try:
+        with file.open("rb") as stream:
+            return stream.read(_HEADER)
+    except OSError as error:
+        raise Misuse(f"cannot read {file}: {error.strerror}") from None
+
+
+def _number(header: bytes, at: int) -> int:
+    return int.from_bytes(header[at : at + 4], "big")
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

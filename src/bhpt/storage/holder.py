@@ -1,0 +1,66 @@
+"""Who holds a study, and whether that driver is still alive."""
+
+import json
+import os
+import socket
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A driver process.
+
+    Attributes:
+        host: Where it runs.
+        pid: Its process.
+        space: Boot and process-id namespace: a pid means something only within it.
+        born: When the process started, in the kernel's ticks: a pid may be used again.
+    """
+
+    host: str
+    pid: int
+    space: str
+    born: int
+
+    @classmethod
+    def me(cls) -> "Holder":
+        """This process."""
+        pid = os.getpid()
+        return cls(socket.gethostname(), pid, _space(), _born(pid))
+
+    @classmethod
+    def from_text(cls, text: str) -> "Holder":
+        """What was stored."""
+        return cls(**json.loads(text))
+
+    def to_text(self) -> str:
+        """What is stored."""
+        return json.dumps(asdict(self))
+
+    def is_alive(self) -> bool | None:
+        """Whether it still runs; None if that cannot be seen from here."""
+        if not self.space or self.space != _space():
+            return None
+        return self.born == _born(self.pid) != 0
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}"
+
+
+def _space() -> str:
+    """This boot and process-id namespace; empty where the system does not tell."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {os.readlink('/proc/self/ns/pid')}"  # noqa: PTH115  # not a path to follow
+    except OSError:
+        return ""
+
+
+def _born(pid: int) -> int:
+    """Start of a process in ticks since boot; 0 if there is none, or only its remains."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return 0 if fields[0] in {"Z", "X"} else int(fields[19])

@@ -1,0 +1,392 @@
+"""The store: a two-method log with an exclusive writer, on SQLite or PostgreSQL.
+
+The driver is the one writer. It holds a lease with a token that grows by one at each takeover;
+every append checks the token in its own transaction, so a driver that was taken for dead can
+never write again. Readers hold nothing.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import Connection, Engine, create_engine, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from bhpt.domain import Misuse
+from bhpt.storage.address import Address
+from bhpt.storage.errors import Damaged, InUse, naming_faults
+from bhpt.storage.files import check_file, create_file, exists, file_engine, inspect_file
+from bhpt.storage.holder import Holder
+from bhpt.storage.schema import FIRST_DIGEST, FORMAT, chain, events, leases, metadata, studies
+from bhpt.study import Busy, Conflict, Fenced, NewerVersion, decode_event, encode_event
+from bhpt.study.events import Event
+
+_NOBODY = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Who may write.
+
+    Attributes:
+        token: Grows by one at each takeover.
+        holder: The driver, None if nobody holds the study.
+        beat: Grows with every sign of life.
+        clock: The study's clock at the last one.
+    """
+
+    token: int
+    holder: Holder | None
+    beat: int
+    clock: float
+
+
+class Reader:
+    """A study that is only looked at."""
+
+    def __init__(self, address: Address, engine: Engine) -> None:
+        self._address = address
+        self._engine = engine
+
+    @property
+    def address(self) -> Address:
+        """Where it is."""
+        return self._address
+
+    def read(self, after: int = 0) -> list[Event]:
+        """All events but the first `after`.
+
+        Raises:
+            Damaged: A row is missing or not what was written.
+            NewerVersion: A newer bhpt wrote it.
+        """
+        return [event for event, _ in self.read_recorded(after)]
+
+    def read_recorded(self, after: int = 0) -> list[tuple[Event, str]]:
+        """Events with the wall-clock time (ISO 8601, UTC) at which they were written."""
+        with naming_faults(str(self._address)), self._engine.begin() as connection:
+            previous = _digest_at(connection, self._address, after)
+            rows = connection.execute(
+                select(events.c.position, events.c.body, events.c.digest, events.c.recorded)
+                .where(events.c.study == self._address.study, events.c.position > after)
+                .order_by(events.c.position)
+            ).all()
+        found = []
+        for place, (position, body, digest, recorded) in enumerate(rows, start=after + 1):
+            if position != place or chain(previous, body) != digest:
+                raise Damaged(
+                    f"{self._address} is damaged at event {place}: restore it from a copy"
+                )
+            previous = digest
+            found.append((decode_event(body), recorded))
+        return found
+
+    def lease(self) -> Lease:
+        """Who holds the study now."""
+        with naming_faults(str(self._address)), self._engine.begin() as connection:
+            return _lease(connection, self._address)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Store(Reader):
+    """A study that this process alone may write to, until it lets go or is fenced out."""
+
+    def __init__(self, address: Address, engine: Engine, token: int, seen: Lease) -> None:
+        super().__init__(address, engine)
+        self._token = token
+        self._seen = seen
+
+    @property
+    def before(self) -> Lease:
+        """The lease as it was before this driver took it: how the last one ended."""
+        return self._seen
+
+    def append(self, added: Sequence[Event], expected: int) -> None:
+        """Add events after the first `expected` ones, in one transaction.
+
+        Appending what is already there at that place is no error: the answer to the first try
+        may have been lost.
+
+        Raises:
+            Busy: The store is locked; nothing was written, try again.
+            Conflict: There are not exactly `expected` events.
+            Fenced: Another driver has taken over.
+            StoreFailed: It cannot be written at all.
+        """
+        bodies = [encode_event(event) for event in added]
+        clock = max((getattr(event, "clock", 0.0) for event in added), default=0.0)
+        with naming_faults(str(self._address)), self._engine.begin() as connection:
+            self._require_token(connection)
+            if _extend(connection, self._address, bodies, expected):
+                self._beat(connection, clock)
+
+    def renew(self, clock: float) -> None:
+        """A sign of life, with the study's clock.
+
+        Raises:
+            Busy: The store is locked.
+            Fenced: Another driver has taken over.
+        """
+        with naming_faults(str(self._address)), self._engine.begin() as connection:
+            self._require_token(connection)
+            self._beat(connection, clock)
+
+    def release(self) -> None:
+        """Let go of the study, so that the next driver need not wonder."""
+        with naming_faults(str(self._address)), self._engine.begin() as connection:
+            connection.execute(
+                update(leases)
+                .where(leases.c.study == self._address.study, leases.c.token == self._token)
+                .values(holder=_NOBODY)
+            )
+
+    def close(self) -> None:
+        """Release, and let go of the database."""
+        try:
+            self.release()
+        except Busy:
+            pass  # the next driver sees that this process is gone
+        finally:
+            self._engine.dispose()
+
+    def _require_token(self, connection: Connection) -> None:
+        lease = _lease(connection, self._address, locked=True)
+        if lease.token != self._token:
+            who = "nobody" if lease.holder is None else str(lease.holder)
+            raise Fenced(f"{self._address} was taken over by {who}: this driver must stop")
+
+    def _beat(self, connection: Connection, clock: float) -> None:
+        connection.execute(
+            update(leases)
+            .where(leases.c.study == self._address.study)
+            .values(beat=leases.c.beat + 1, clock=clock)
+        )
+
+
+def create_store(
+    where: str | Path | Address, first: Sequence[Event], patience_s: float = 60.0
+) -> Store:
+    """Create a study with its first events and take its lease.
+
+    Raises:
+        Exists: There is one already; it is not touched.
+        Misuse: It cannot be created there.
+    """
+    address = Address.parse(where)
+    bodies = [encode_event(event) for event in first]
+    if address.file is not None:
+        create_file(address.file, lambda engine: _create(engine, address, bodies))
+    else:
+        engine = _server_engine(address, patience_s)
+        try:
+            _create(engine, address, bodies)
+        finally:
+            engine.dispose()
+    return open_store(address, patience_s)
+
+
+def open_store(
+    where: str | Path | Address,
+    patience_s: float = 60.0,
+    stale_s: float = 60.0,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Store:
+    """Open a study to write to it.
+
+    Args:
+        where: Its file or address.
+        patience_s: How long to wait for somebody else's lock on the database.
+        stale_s: How long the holder may give no sign of life, where its process cannot be seen
+            from here, before it is taken for dead.
+        sleep: How to wait.
+
+    Raises:
+        InUse: Another driver holds it.
+        Damaged: It is not a sound study.
+        NewerVersion: A newer bhpt wrote it.
+        Misuse: There is none.
+    """
+    address = Address.parse(where)
+    engine = _open_engine(address, writable=True, patience_s=patience_s)
+    try:
+        before = _watch(engine, address, stale_s, sleep)
+        token = _take(engine, address, before)
+    except BaseException:
+        engine.dispose()
+        raise
+    return Store(address, engine, token, before)
+
+
+def read_store(where: str | Path | Address, patience_s: float = 5.0) -> Reader:
+    """Open a study to look at it; nothing is locked and nothing can be written."""
+    address = Address.parse(where)
+    return Reader(address, _open_engine(address, writable=False, patience_s=patience_s))
+
+
+def _open_engine(address: Address, *, writable: bool, patience_s: float) -> Engine:
+    """An engine on a study that was found to be sound."""
+    if address.file is None:
+        engine = _server_engine(address, patience_s)
+    else:
+        inspect_file(address.file)
+        engine = file_engine(address.file, writable=writable, patience_s=patience_s)
+    try:
+        with naming_faults(str(address)):
+            if address.file is not None:
+                check_file(engine, address.file)
+            _check_format(engine, address)
+    except BaseException:
+        engine.dispose()
+        raise
+    return engine
+
+
+def _server_engine(address: Address, patience_s: float) -> Engine:
+    """PostgreSQL; a lock is waited for as long as for SQLite's."""
+    wait = max(1, round(patience_s * 1000))
+    return create_engine(
+        address.url,
+        pool_size=1,
+        max_overflow=0,
+        pool_pre_ping=True,
+        connect_args={"options": f"-c lock_timeout={wait}", "connect_timeout": 10},
+    )
+
+
+def _create(engine: Engine, address: Address, bodies: Sequence[str]) -> None:
+    try:
+        with naming_faults(str(address)), engine.begin() as connection:
+            metadata.create_all(connection)
+            connection.execute(insert(studies).values(study=address.study, format=FORMAT))
+            connection.execute(
+                insert(leases).values(
+                    study=address.study, token=0, holder=_NOBODY, beat=0, clock=0.0
+                )
+            )
+            _extend(connection, address, bodies, 0)
+    except Misuse:
+        raise
+    except RuntimeError as error:
+        if isinstance(error.__cause__, IntegrityError):
+            raise exists(address) from None
+        raise
+
+
+def _check_format(engine: Engine, address: Address) -> None:
+    with engine.begin() as connection:
+        if not engine.dialect.has_table(connection, studies.name):
+            raise Misuse(f"there is no study {address}: create it with `bhpt tune`")
+        version = connection.execute(
+            select(studies.c.format).where(studies.c.study == address.study)
+        ).scalar()
+    if version is None:
+        raise Misuse(f"there is no study {address}: create it with `bhpt tune`")
+    if version > FORMAT:
+        raise NewerVersion(f"{address} was written by a newer version of bhpt: use that one")
+
+
+def _extend(connection: Connection, address: Address, bodies: Sequence[str], expected: int) -> bool:
+    """Insert events at their place; says whether they were new."""
+    previous = _digest_at(connection, address, expected)
+    rows = []
+    for position, body in enumerate(bodies, start=expected + 1):
+        previous = chain(previous, body)
+        rows.append({"position": position, "body": body, "digest": previous})
+    there = connection.execute(
+        select(events.c.position, events.c.digest)
+        .where(events.c.study == address.study, events.c.position > expected)
+        .order_by(events.c.position)
+    ).all()
+    if there:
+        if [(row["position"], row["digest"]) for row in rows] == [tuple(row) for row in there]:
+            return False
+        raise Conflict(f"{address} has {there[-1][0]} events, not {expected}")
+    recorded = datetime.now(UTC).isoformat(timespec="milliseconds")
+    if rows:
+        same = {"study": address.study, "recorded": recorded}
+        connection.execute(insert(events), [{**row, **same} for row in rows])
+    return True
+
+
+def _digest_at(connection: Connection, address: Address, position: int) -> str:
+    """The digest of the event at a position, of which there must be one."""
+    if position == 0:
+        return FIRST_DIGEST
+    digest = connection.execute(
+        select(events.c.digest).where(
+            events.c.study == address.study, events.c.position == position
+        )
+    ).scalar()
+    if digest is None:
+        raise Conflict(f"{address} has fewer than {position} events")
+    return str(digest)
+
+
+def _lease(connection: Connection, address: Address, *, locked: bool = False) -> Lease:
+    query = select(leases.c.token, leases.c.holder, leases.c.beat, leases.c.clock).where(
+        leases.c.study == address.study
+    )
+    row = connection.execute(query.with_for_update() if locked else query).one_or_none()
+    if row is None:
+        raise Damaged(f"{address} is damaged: its lease is missing; restore it from a copy")
+    holder = None if row.holder == _NOBODY else Holder.from_text(row.holder)
+    return Lease(row.token, holder, row.beat, row.clock)
+
+
+def _watch(
+    engine: Engine, address: Address, stale_s: float, sleep: Callable[[float], None]
+) -> Lease:
+    """The lease of a study that nobody holds any more.
+
+    No clocks are compared: a holder that cannot be seen is dead if its beat stands still while
+    we wait.
+    """
+    first = _read_lease(engine, address)
+    if first.holder is None:
+        return first
+    alive = first.holder.is_alive()
+    if alive is False:
+        return first
+    if alive is None:
+        sleep(stale_s)
+        again = _read_lease(engine, address)
+        if again == first or again.holder is None:
+            return again
+    raise InUse(f"{address} is in use by {first.holder}: stop it first, or wait until it is done")
+
+
+def _read_lease(engine: Engine, address: Address) -> Lease:
+    with naming_faults(str(address)), engine.begin() as connection:
+        return _lease(connection, address)
+
+
+def _take(engine: Engine, address: Address, seen: Lease) -> int:
+    """Take the lease, unless somebody else was faster."""
+    with naming_faults(str(address)), engine.begin() as connection:
+        now = _lease(connection, address, locked=True)
+        if now.token != seen.token:
+            raise InUse(f"{address} was just taken by {now.holder}: wait until it is done")
+        connection.execute(
+            update(leases)
+            .where(leases.c.study == address.study)
+            .values(token=now.token + 1, holder=Holder.me().to_text(), beat=now.beat + 1)
+        )
+    return now.token + 1

@@ -1,0 +1,196 @@
+"""What every backend promises."""
+
+import math
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable
+
+import pytest
+
+from bhpt.domain import Misuse
+from bhpt.storage import (
+    Exists,
+    Holder,
+    InUse,
+    create_store,
+    open_store,
+    read_store,
+)
+from bhpt.storage.store import Store
+from bhpt.study import Conflict, Fenced, Study, fold
+from bhpt.study.events import Observed
+from tests.storage.cases import FIRST, notes
+from tests.study.cases import CONFIGS, Greedy, losses_of
+
+Place = Callable[[], str]
+
+
+def test_what_is_appended_is_read_back(place: Place) -> None:
+    where = place()
+    odd = Observed(0, (math.inf, 0.5), 1.0, 0.0, 0, 1.0, None, 2.0)
+    with create_store(where, FIRST) as store:
+        store.append(notes("a", "b"), 2)
+        store.append([odd], 4)
+        assert store.read() == [*FIRST, *notes("a", "b"), odd]
+        assert store.read(after=3) == [*notes("b"), odd]
+        assert store.read(after=5) == []
+    with read_store(where) as reader:
+        assert reader.read(after=2) == [*notes("a", "b"), odd]
+        assert [recorded[:2] for _, recorded in reader.read_recorded()] == ["20"] * 5
+
+
+def test_two_writers_cannot_both_append(place: Place) -> None:
+    with create_store(place(), FIRST) as store:
+        store.append(notes("a"), 2)
+        with pytest.raises(Conflict):
+            store.append(notes("b"), 2)
+        with pytest.raises(Conflict):
+            store.append(notes("b"), 9)
+        assert store.read(after=2) == notes("a")
+
+
+def test_the_same_append_again_is_no_error(place: Place) -> None:
+    with create_store(place(), FIRST) as store:
+        store.append(notes("a", "b"), 2)
+        store.append(notes("a", "b"), 2)
+        assert store.read(after=2) == notes("a", "b")
+
+
+def test_an_append_is_all_or_nothing(place: Place) -> None:
+    with create_store(place(), FIRST) as store:
+        store.append(notes("a"), 2)
+        with pytest.raises(Conflict):
+            store.append(notes("a", "b"), 2)
+        assert store.read(after=2) == notes("a")
+
+
+def test_a_study_is_not_created_twice(place: Place) -> None:
+    where = place()
+    with create_store(where, FIRST) as store:
+        store.append(notes("a"), 2)
+    with pytest.raises(Exists, match="resume"):
+        create_store(where, FIRST)
+    with open_store(where) as store:
+        assert store.read(after=2) == notes("a")
+
+
+def test_a_study_that_is_not_there_is_named(place: Place) -> None:
+    where = place()
+    for opened in (open_store, read_store):
+        with pytest.raises(Misuse, match="no study"):
+            opened(where)
+
+
+def test_a_second_driver_is_told_who_holds_the_study(place: Place) -> None:
+    where = place()
+    with create_store(where, FIRST) as store:
+        with pytest.raises(InUse, match=f"process {os.getpid()} on"):
+            open_store(where)
+        store.append(notes("still here"), 2)
+        with read_store(where) as reader:
+            assert reader.lease().holder == Holder.me()
+    with open_store(where) as store:
+        assert store.before.holder is None
+
+
+def _hold(where: str, ready: "multiprocessing.connection.Connection") -> None:
+    store = open_store(where)
+    store.append(notes("from the child", clock=7.5), 2)
+    ready.send("held")
+    signal.pause()
+
+
+def test_a_killed_driver_is_replaced_at_once(place: Place) -> None:
+    where = place()
+    create_store(where, FIRST).close()
+    spawn = multiprocessing.get_context("spawn")
+    here, there = spawn.Pipe()
+    child = spawn.Process(target=_hold, args=(where, there))
+    child.start()
+    assert here.poll(30)
+    assert here.recv() == "held"
+    with pytest.raises(InUse, match=f"process {child.pid} on"):
+        open_store(where)
+    child.kill()
+    child.join()
+    with open_store(where) as store:
+        assert store.before.holder is not None
+        assert store.before.holder.pid == child.pid
+        assert store.before.clock == 7.5
+        assert store.read(after=2) == notes("from the child", clock=7.5)
+
+
+def _pretend_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bhpt.storage.holder._space", lambda: "another machine")
+
+
+def test_a_stale_holder_is_fenced_out(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    where = place()
+    old = create_store(where, FIRST)
+    _pretend_elsewhere(monkeypatch)
+    waits: list[float] = []
+    new = open_store(where, stale_s=5.0, sleep=waits.append)
+    assert waits == [5.0]
+    new.append(notes("new"), 2)
+    with pytest.raises(Fenced, match="taken over by process"):
+        old.append(notes("old"), 3)
+    with pytest.raises(Fenced):
+        old.append(notes("old"), 2)
+    with pytest.raises(Fenced):
+        old.renew(9.0)
+    old.close()  # must not let go of what it does not hold
+    assert new.lease().holder is not None
+    new.append(notes("newer"), 3)
+    assert new.read(after=2) == notes("new", "newer")
+    new.close()
+
+
+def test_a_holder_elsewhere_that_gives_signs_of_life_keeps_the_study(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = place()
+    old = create_store(where, FIRST)
+    _pretend_elsewhere(monkeypatch)
+    with pytest.raises(InUse):
+        open_store(where, sleep=lambda _: old.renew(3.0))
+    old.append(notes("mine"), 2)
+    old.close()
+
+
+def test_a_sign_of_life_carries_the_clock(place: Place) -> None:
+    where = place()
+    with create_store(where, FIRST) as store:
+        store.renew(12.5)
+        before = store.lease()
+        store.renew(13.5)
+        after = store.lease()
+    assert (before.clock, after.clock) == (12.5, 13.5)
+    assert after.beat > before.beat
+
+
+def test_a_study_runs_on_the_store_and_resumes(place: Place) -> None:
+    where = place()
+    first = Study(CONFIGS, "12 epochs", seed=1, policy=Greedy())
+    events = first._journal._log.read()
+    with create_store(where, events[:2]) as store:
+        _go_on(store, 5)
+    with open_store(where) as store:
+        _go_on(store, 99)
+        assert fold(store.read()).ledger.spent == 12
+
+
+def _go_on(store: Store, units: int) -> None:
+    study = Study.resume(store, Greedy())
+    for _ in range(units):
+        unit = study.ask()
+        if unit is None:
+            return
+        study.tell(unit, losses_of(unit.config, unit.done, unit.epochs))
+
+
+def test_a_password_is_never_shown() -> None:
+    pytest.importorskip("psycopg")
+    with pytest.raises(Exception) as caught:  # noqa: PT011  # whatever the driver raises
+        read_store("postgresql://user:hunter2@127.0.0.1:1/none?connect_timeout=1")
+    assert "hunter2" not in str(caught.value)
