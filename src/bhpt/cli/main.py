@@ -6,7 +6,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from bhpt.bench.peers.registry import PEERS
+from bhpt.bench.peers.registry import peers
 from bhpt.cli.bench import bench
 from bhpt.domain import Misuse
 from bhpt.policies.registry import ENTRIES
@@ -26,8 +26,9 @@ app.add_typer(bench, name="bench")
 def policies() -> None:
     """List the policies that can be named; peers in the benchmark only."""
     table = Table("policy", "what it does", box=None, header_style="bold")
-    for entry in (*ENTRIES, *PEERS):
-        table.add_row(entry.name, entry.about)
+    listed = [(entry.name, entry.about) for entry in ENTRIES]
+    for name, about in [*listed, *((peer.name, peer.about) for peer in peers())]:
+        table.add_row(name, about)
     Console().print(table)
 
 

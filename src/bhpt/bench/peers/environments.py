@@ -139,8 +139,10 @@ def _call(command: list[str], environment: Environment, tell: Tell) -> None:
         assert process.stdout is not None
         for line in process.stdout:
             lines.append(line.strip())
-            if line.startswith(("Collecting ", "Installing ")):
-                tell(f"peer {environment.label}: {line.strip()}")
+            if line.startswith("Collecting "):
+                tell(f"peer {environment.label}: collecting {line.split()[1]}")
+            elif line.startswith("Installing collected packages"):
+                tell(f"peer {environment.label}: installing {line.count(',') + 1} packages")
     if process.returncode:
         errors = [line for line in lines if line.lower().startswith("error")] or lines
         raise Misuse(

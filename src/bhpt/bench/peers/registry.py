@@ -34,18 +34,57 @@ class Peer:
 
 
 OPTUNA = Environment("optuna", "5.0.0", (("optuna==5.0.0",),))
+SYNE_OLD = Environment(
+    "syne-tune",
+    "0.13.0",
+    (("syne-tune[gpsearchers,kde,blackbox-repository]==0.13.0",),),
+    python="3.11",  # it forces numpy 1.23.5
+)
+SYNE_NEW = Environment(
+    "syne-tune", "0.16.0", (("syne-tune==0.16.0", "huggingface_hub", "h5py", "fastparquet"),)
+)
+SMAC = Environment("smac", "2.4.1", (("smac==2.4.1",),))
+DEHB = Environment("dehb", "0.1.2", (("dehb==0.1.2",),), python="3.11")
+NEPS = Environment(
+    "neps", "0.17.0", (("torch==2.13.0",), ("neural-pipeline-search==0.17.0", "torch==2.13.0"))
+)
+HPBANDSTER = Environment(
+    "hpbandster",
+    "0.7.4",
+    (("hpbandster==0.7.4", "ConfigSpace==0.7.1", "numpy<2"),),
+    python="3.11",  # it is of 2018 and needs an old ConfigSpace
+)
 
 PEERS = (
     Peer("optuna", "Optuna 5.0: TPE, Hyperband pruner", OPTUNA, "optuna_tpe", "hyperband"),
     Peer("optuna-sh", "Optuna 5.0: TPE, halving pruner", OPTUNA, "optuna_tpe", "halving"),
+    Peer("asha-promotion", "Syne Tune 0.13: ASHA", SYNE_OLD, "syne_tune_0_13", "asha"),
+    Peer("dyhpo", "Syne Tune 0.13: DyHPO", SYNE_OLD, "syne_tune_0_13", "dyhpo"),
+    Peer("mobster", "Syne Tune 0.13: MOBSTER", SYNE_OLD, "syne_tune_0_13", "mobster"),
+    Peer("hyper-tune", "Syne Tune 0.13: Hyper-Tune", SYNE_OLD, "syne_tune_0_13", "hyper-tune"),
+    Peer("bohb-syne", "Syne Tune 0.13: BOHB, asynchronous", SYNE_OLD, "syne_tune_0_13", "bohb"),
+    Peer("syne-asha", "Syne Tune 0.16: ASHA, stopping", SYNE_NEW, "syne_tune_0_16", "asha"),
+    Peer("syne-cqr", "Syne Tune 0.16: the same, CQR", SYNE_NEW, "syne_tune_0_16", "asha-cqr"),
+    Peer("smac", "SMAC 2.4: fully trained arms", SMAC, "smac_facades", "plain"),
+    Peer("smac-mf", "SMAC 2.4: multi-fidelity", SMAC, "smac_facades", "multi-fidelity"),
+    Peer("smac-hb", "SMAC 2.4: Hyperband", SMAC, "smac_facades", "hyperband"),
+    Peer("dehb", "DEHB 0.1", DEHB, "dehb_evolution", "dehb"),
+    Peer("neps-asha", "NePS 0.17: ASHA", NEPS, "neps_brackets", "asha"),
+    Peer("neps-hb", "NePS 0.17: Hyperband", NEPS, "neps_brackets", "hyperband"),
+    Peer("bohb", "HpBandSter 0.7: BOHB", HPBANDSTER, "hpbandster_bohb", "bohb"),
 )
 _BY_NAME = {peer.name: peer for peer in PEERS}
 _running: dict[str, PeerProcess] = {}
 
 
+def peers() -> list[Peer]:
+    """The peers whose name is not that of a policy: policies come first."""
+    return [peer for peer in PEERS if peer.name not in registry.names()]
+
+
 def names() -> list[str]:
     """All names that the benchmark knows: policies, then peers."""
-    return [*registry.names(), *_BY_NAME]
+    return [*registry.names(), *(peer.name for peer in peers())]
 
 
 def check(name: str) -> None:
@@ -56,15 +95,16 @@ def check(name: str) -> None:
 
 def prepare(wanted: Sequence[str], tell: Tell | None = None) -> None:
     """Make the environments of all peers among these names, before anything runs."""
-    for name in wanted:
-        if name in _BY_NAME:
-            ensure(_BY_NAME[name].environment, tell or _print)
+    for peer in peers():
+        if peer.name in wanted:
+            ensure(peer.environment, tell or _print)
 
 
 def make(name: str, truth: Truth | None = None) -> Policy:
     """A policy or a peer by its name; a peer's process is started if it does not run yet."""
-    if name not in _BY_NAME:
+    if name in registry.names():
         return registry.make_policy(name, truth)
+    check(name)
     peer = _BY_NAME[name]
     return PeerPolicy(peer.name, peer.method, _process(peer))
 

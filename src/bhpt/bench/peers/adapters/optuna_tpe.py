@@ -35,18 +35,18 @@ class OnArms(optuna.samplers.TPESampler):  # type: ignore[misc]  # the package i
             self.arm = self._session.nearest([wished[name] for name in self._session.names])
         else:
             self.arm = self._session.draw()
-        return {} if self.arm is None else dict(self._session.config(self.arm))
+        assert self.arm is not None
+        return dict(self._session.config(self.arm))
 
 
 def _optimize(session: "Session", pruner: Any) -> None:
     sampler = OnArms(session)
     study = optuna.create_study(study_name=f"seed-{session.seed}", sampler=sampler, pruner=pruner)
     space = {name: optuna.distributions.FloatDistribution(0, 1) for name in session.names}
-    while session.open_arms():
+    while session.unused():
         trial = study.ask(space)
         arm = sampler.arm
-        if arm is None:
-            return
+        assert arm is not None
         for unit in range(1, session.units + 1):
             value = session.train(arm, unit)[-1]
             trial.report(value, unit)

@@ -110,19 +110,18 @@ class Session:
         self._trained[arm] = len(values)
         return values[:wanted]
 
-    def open_arms(self) -> list[int]:
-        """Arms that can be suggested: unused ones, or unfinished ones when all have been used."""
-        unused = [arm for arm, units in enumerate(self._trained) if not units]
-        return unused or [arm for arm, units in enumerate(self._trained) if units < self.units]
+    def unused(self) -> list[int]:
+        """Arms that have not been trained at all."""
+        return [arm for arm, units in enumerate(self._trained) if not units]
 
     def draw(self) -> int | None:
-        """A random open arm; None if every arm is finished."""
-        there = self.open_arms()
+        """A random unused arm; None when every arm has been used."""
+        there = self.unused()
         return self.random.choice(there) if there else None
 
     def nearest(self, point: Sequence[float]) -> int | None:
-        """The open arm nearest to a point; None if every arm is finished."""
-        return min(self.open_arms(), key=lambda arm: self._distance(arm, point), default=None)
+        """The unused arm nearest to a point; None when every arm has been used."""
+        return min(self.unused(), key=lambda arm: self._distance(arm, point), default=None)
 
     def arm_at(self, config: Any) -> int:
         """The arm that has these features, whatever rounding the package did."""
