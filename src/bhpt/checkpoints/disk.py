@@ -34,7 +34,7 @@ def naming_full_disk(folder: Path) -> Iterator[None]:
             raise
         raise DiskFull(
             error.errno,
-            f"no room for a checkpoint ({os.strerror(error.errno or 0).lower()}): "
+            f"no room left ({os.strerror(error.errno or 0).lower()}): "
             "free some space there and resume",
             str(folder),
         ) from error

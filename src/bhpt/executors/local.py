@@ -5,6 +5,7 @@ slot starts another. Everything happens in `poll`, in the driver's own thread. N
 again here; that is the study's business.
 """
 
+import os
 import signal
 import time
 from multiprocessing.connection import wait
@@ -44,6 +45,8 @@ class LocalExecutor:
         options: LocalOptions = LocalOptions(),  # noqa: B008  # frozen
     ) -> None:
         refuse_during_import()
+        if not hasattr(os, "waitid"):
+            raise Misuse("local workers need Linux: run bhpt there or in a container")
         if slots < 1:
             raise Misuse(f"there must be at least one worker, not {slots}")
         self._logs = logs
@@ -119,7 +122,7 @@ class LocalExecutor:
         self._prepare()
         slot = self._holder(job) or min(
             (slot for slot in self._slots if slot.is_free),
-            key=lambda slot: (not slot.is_ready, len(slot.alive), slot.last_used),
+            key=lambda slot: (len(slot.alive), not slot.is_ready, slot.last_used),
         )
         slot.give(job)
 

@@ -7,6 +7,8 @@ words are there even if both of them die.
 import os
 from pathlib import Path
 
+from bhpt.checkpoints.disk import is_disk_full, naming_full_disk
+
 TAIL_LINES = 20
 _TAIL_BYTES = 8192
 _LONGEST_LINE = 400
@@ -31,18 +33,19 @@ class SlotLog:
         return self._path
 
     def open(self) -> int:
-        """A descriptor to append with, for a worker's standard output and error."""
+        """A descriptor to append with, for a worker's standard output and error.
+
+        Raises:
+            DiskFull: There is no room even for an empty file.
+        """
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-        return os.open(self._path, flags, 0o600)
+        with naming_full_disk(self._path.parent):
+            return os.open(self._path, flags, 0o600)
 
     def mark(self, title: str) -> None:
-        """Write a heading; the tail starts after it."""
+        """Write a heading; the tail starts after it. For want of space it is left out."""
         self.trim()
-        descriptor = self.open()
-        try:
-            os.write(descriptor, f"--- {title}\n".encode())
-        finally:
-            os.close(descriptor)
+        self._append(f"--- {title}\n".encode())
         self._mark = self._path.stat().st_size
 
     def tail(self, lines: int = TAIL_LINES) -> tuple[str, ...]:
@@ -67,12 +70,18 @@ class SlotLog:
             file.seek(size - self._cap // 2)
             kept = file.read(self._cap // 2)
             file.truncate(0)
+        self._append(b"--- older lines were cut off\n" + kept)
+        self._mark = 0
+
+    def _append(self, content: bytes) -> None:
         descriptor = self.open()
         try:
-            os.write(descriptor, b"--- older lines were cut off\n" + kept)
+            os.write(descriptor, content)
+        except OSError as error:
+            if not is_disk_full(error):  # then the checkpoint says so, and the study pauses
+                raise
         finally:
             os.close(descriptor)
-        self._mark = 0
 
 
 def readable(content: bytes, lines: int) -> tuple[str, ...]:

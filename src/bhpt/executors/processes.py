@@ -28,6 +28,7 @@ _BOOT = (
 )
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _CHUNK = 1 << 16
+_MOST_GUARDS_LOST = 5
 
 
 def new_token() -> str:
@@ -73,7 +74,7 @@ class WorkerProcess:
         try:
             process = subprocess.Popen(
                 [
-                    *(sys.executable, "-c", _BOOT, json.dumps(sys.path)),
+                    *(sys.executable, "-c", _BOOT, json.dumps([str(path) for path in sys.path])),
                     *(str(theirs.fileno()), json.dumps(spec_to_json(spec))),
                 ],
                 stdin=subprocess.DEVNULL,
@@ -154,13 +155,25 @@ class Guard:
 
     def __init__(self, token: str) -> None:
         self._token = token
+        self._lost = 0
         self._process = self._start()
 
     def check(self) -> None:
-        """Start another one if it is gone."""
-        if self._process.poll() is not None:
-            self._release()
-            self._process = self._start()
+        """Start another one if it is gone.
+
+        Raises:
+            RuntimeError: It keeps dying, so nobody could promise that no process is left behind.
+        """
+        if self._process.poll() is None:
+            return
+        self._release()
+        self._lost += 1
+        if self._lost > _MOST_GUARDS_LOST:
+            raise RuntimeError(
+                f"the process that guards the workers died {self._lost} times: "
+                "find out what kills it before tuning on"
+            )
+        self._process = self._start()
 
     def dismiss(self) -> None:
         """Let it go without doing anything."""
@@ -184,7 +197,6 @@ class Guard:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd="/",
-            env={},
             start_new_session=True,
         )
 

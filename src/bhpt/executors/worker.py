@@ -32,6 +32,7 @@ from bhpt.executors.messages import (
 from bhpt.trainers.interface import BadReport, Trainer, TrainerFailed, Work
 from bhpt.trainers.specs import load, spec_from_json
 
+_PACKAGE = Path(__file__).parents[1]
 _FULL_BELOW = 1 << 20
 _LONGEST_MESSAGE = 300
 
@@ -86,7 +87,7 @@ def _attempt(trainer: Trainer, order: Order, alive: dict[int, object]) -> Reply:
     except (Exception, SystemExit) as error:  # noqa: BLE001  # the boundary to the user's code
         alive.pop(order.arm, None)
         if not isinstance(error, BadReport | UnsafeCheckpoint | TrainerFailed):
-            traceback.print_exc()
+            _print_theirs(error)
         kind, message = _explain(error, Path(order.freeze_to))
         return Failed(order.attempt, kind, message, began, time.monotonic())
 
@@ -119,6 +120,14 @@ def _train(
         began=began,
         ended=time.monotonic(),
     )
+
+
+def _print_theirs(error: BaseException) -> None:
+    """Print the traceback from where the user's code begins; ours helps nobody."""
+    trace = error.__traceback__
+    while trace is not None and Path(trace.tb_frame.f_code.co_filename).is_relative_to(_PACKAGE):
+        trace = trace.tb_next
+    traceback.print_exception(type(error), error, trace or error.__traceback__)
 
 
 def _explain(error: BaseException, freeze_to: Path) -> tuple[FailureKind, str]:
