@@ -45,3 +45,6 @@ format: $(READY) ## let ruff rewrite the code
 
 clean: ## remove what was built here
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+
+bench-speed: $(READY) ## how fast decisions are, as ratios measured in one run
+	$(BIN)/python -m benchmarks.speed

@@ -6,7 +6,6 @@ projected rows) only saves work: a study that is resumed from its log predicts t
 
 import hashlib
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from bhpt.beliefs import asymptotes
 from bhpt.beliefs.evidence import Target
 from bhpt.beliefs.grid import Grid, Rows, make_grid, project
 from bhpt.beliefs.hypers import Hypers, Structure, Unknown
-from bhpt.beliefs.posterior import Ends, Posterior
+from bhpt.beliefs.posterior import Block, Ends, Posterior, lowest
 from bhpt.beliefs.scale import Scale, Scaled
 from bhpt.beliefs.slicing import sweep
 from bhpt.domain import Curves, FloatArray, IntArray, View
@@ -34,31 +33,28 @@ class Mixture:
     scaled: Scaled
     counts: IntArray
 
-    @cached_property
-    def means(self) -> FloatArray:
-        """Mean of every arm at every epoch over the components, infinite in the past, [K, T]."""
-        if len(self.components) == 1:
-            return self.components[0].means
-        averaged: FloatArray = np.mean([c.means for c in self.components], axis=0)
-        return averaged
-
     def ends(self, horizon: IntArray) -> Ends:
         """ν of the mixture for a horizon in epochs: the variance between settings included."""
         if len(self.components) == 1:
             return self.components[0].ends(horizon)
-        means = self.means
-        arms = np.arange(len(self.counts))
-        times = np.arange(means.shape[1])
-        inside = times < (self.counts + horizon)[:, None]
-        reachable = np.where(inside, means, np.inf)
-        at = reachable.argmin(axis=1)
-        mean = reachable[arms, at]
+        blocks = zip(*(c.blocks() for c in self.components), strict=True)
+        found = [self._block_ends(block, horizon) for block in blocks]
+        tau, mean, variance = (np.concatenate(part) for part in zip(*found, strict=True))
+        return Ends(tau, mean, variance)
+
+    def _block_ends(
+        self, block: tuple[Block, ...], horizon: IntArray
+    ) -> tuple[IntArray, FloatArray, FloatArray]:
+        """`ends` for some of the arms."""
+        arms = block[0].arms
+        averaged = np.mean([part.means for part in block], axis=0)
+        times, mean = lowest(averaged, self.counts[arms] + horizon[arms])
         some = np.isfinite(mean)
-        within = np.mean([c.variance(arms, at) for c in self.components], axis=0)
-        settings = np.stack([c.means[arms, at] for c in self.components])
+        within = np.mean([c.variance(arms, times) for c in self.components], axis=0)
+        settings = np.stack([part.means[np.arange(len(arms)), times] for part in block])
         between = np.var(np.where(some, settings, 0.0), axis=0)
-        tau = np.where(some, at - self.counts + 1, 0)
-        return Ends(tau, mean, np.where(some, within + between, 0.0))
+        tau = np.where(some, times - self.counts[arms] + 1, 0)
+        return tau, mean, np.where(some, within + between, 0.0)
 
     def futures(self, arms: IntArray, size: int, rng: np.random.Generator) -> FloatArray:
         """Joint draws of whole curves in the belief's units, [size, A, T]."""
@@ -216,27 +212,28 @@ def expect(
     remove, since a Gaussian's variance does not depend on the values.
 
     Returns:
-        Visited arms [V'], scaled curves [V', T] and counts [V'] with the expected epochs.
+        Visited arms [V'], scaled curves [V', n] and counts [V'] with the expected epochs.
     """
     new = [int(arm) for arm in pending if posterior.counts[arm] == 0]
     visited = np.concatenate([posterior.visited, np.array(new, np.int64)])
-    epochs = posterior.grid.epochs
-    values = np.concatenate([posterior.rows.values, np.zeros((len(new), epochs))])
     counts = np.concatenate([posterior.rows.counts, np.zeros(len(new), np.int64)])
     row_of = {int(arm): row for row, arm in enumerate(visited)}
-    for arm in pending:
-        row = row_of[int(arm)]
-        start = int(counts[row])
-        stop = min(start + unit, epochs)
-        values[row, start:stop] = posterior.means[arm, start:stop]
-        counts[row] = stop
+    rows = np.array([row_of[int(arm)] for arm in pending])
+    starts = counts[rows]
+    counts[rows] = np.minimum(starts + unit, posterior.grid.epochs)
+    known = posterior.rows.values
+    values = np.zeros((len(visited), int(counts.max())))
+    values[: len(known), : known.shape[1]] = known
+    means = posterior.table(pending)
+    for row, start, mean in zip(rows, starts, means, strict=True):
+        values[row, start : counts[row]] = mean[start : counts[row]]
     return visited, values, counts
 
 
 def _digest(curves: Curves, view: View) -> bytes:
     """Identifies a fit: the curves it saw, the seed it drew with, what it was told."""
     parts = hashlib.blake2b(digest_size=16)
-    seen = curves.losses[curves.observed]
+    seen = curves.losses[:, : curves.longest][curves.observed]
     for array in (curves.visited, curves.reports, seen):
         parts.update(np.ascontiguousarray(array).tobytes())
     parts.update(repr((view.seed, view.untrained, curves.epochs)).encode())

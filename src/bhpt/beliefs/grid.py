@@ -21,7 +21,7 @@ from scipy.linalg import cholesky, solve_triangular
 
 from bhpt.beliefs.hypers import Hypers
 from bhpt.beliefs.kernels import decay_covariance, remainder
-from bhpt.domain import FloatArray, IntArray
+from bhpt.domain import BoolArray, FloatArray, IntArray
 
 _JITTER = 1e-12  # relative to the largest variance: keeps a noise-free kernel factorisable
 
@@ -104,21 +104,19 @@ class Rows:
 
 
 def project(grid: Grid, values: FloatArray, counts: IntArray, known: Rows | None = None) -> Rows:
-    """Project scaled curves [V, T] on the grid; rows unchanged since `known` are kept.
+    """Project scaled curves [V, n] on the grid; rows unchanged since `known` are kept.
 
     A new unit changes one row, so a step costs O(T n) for it and a copy for the others.
     """
-    rows, epochs = values.shape
-    projected = np.zeros((rows, epochs))
-    gamma = np.zeros(rows)
-    changed = np.ones(rows, bool)
+    projected = np.empty((len(values), grid.epochs))
+    gamma = np.zeros(len(values))
+    todo = np.arange(len(values))
     if known is not None:
-        old = min(len(known.counts), rows)
-        same = known.counts[:old] == counts[:old]
-        same &= np.all(known.values[:old] == values[:old], axis=1)
-        projected[:old], gamma[:old] = known.projected[:old], known.gamma[:old]
-        changed[:old] = ~same
-    todo = np.flatnonzero(changed)
+        old = len(known.counts)
+        projected[:old], gamma[:old] = known.projected, known.gamma
+        changed = np.ones(len(values), bool)
+        changed[:old] = ~_unchanged(known, values[:old], counts[:old])
+        todo = np.flatnonzero(changed)
     if todo.size:
         n = int(counts[todo].max())
         factor = Factor(grid.factor, grid.base, grid.load, grid.whitened_load)
@@ -126,3 +124,10 @@ def project(grid: Grid, values: FloatArray, counts: IntArray, known: Rows | None
         projected[todo] = whitened @ grid.factor[:, :n].T
         gamma[todo] = whitened @ grid.whitened_load[:n]
     return Rows(values, counts, projected, gamma)
+
+
+def _unchanged(known: Rows, values: FloatArray, counts: IntArray) -> BoolArray:
+    """Which known rows have the same epochs and the same values as before, [V]."""
+    same = known.counts == counts
+    shared = min(known.values.shape[1], values.shape[1])
+    return same & np.all(known.values[:, :shared] == values[:, :shared], axis=1)

@@ -6,7 +6,8 @@ Notation (beside that of `grid`):
     ν_k     the value of arm k at the epoch of its lowest mean within its horizon
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +15,8 @@ import numpy as np
 from bhpt.beliefs.asymptotes import Asymptotes
 from bhpt.beliefs.grid import Grid, Rows
 from bhpt.domain import FloatArray, IntArray
+
+_BLOCK = 2**15  # doubles of a block of means: a quarter of a megabyte, so it stays in a cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +32,23 @@ class Ends:
     tau: IntArray
     mean: FloatArray
     variance: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Predicted means of some of the arms at every epoch, infinite in the past, [A, T]."""
+
+    arms: IntArray
+    means: FloatArray
+
+
+def lowest(means: FloatArray, stops: IntArray) -> tuple[IntArray, FloatArray]:
+    """Time and value of each row's lowest mean before its stop, [A]; infinite if there is none."""
+    epochs = means.shape[1]
+    if stops.min(initial=epochs) < epochs:
+        means = np.where(np.arange(epochs) < stops[:, None], means, np.inf)
+    times = means.argmin(axis=1)
+    return times, means[np.arange(len(times)), times]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,22 +82,42 @@ class Posterior:
     visited: IntArray
     counts: IntArray
     asymptotes: Asymptotes
+    _ends: dict[bytes, Ends] = field(default_factory=dict, init=False, repr=False)
+
+    def table(self, arms: IntArray) -> FloatArray:
+        """Predicted mean of the given arms at every epoch, infinite in the past, [A, T]."""
+        table = self.grid.omega[self.counts[arms]]
+        table *= self.asymptotes.mean[arms][:, None]
+        table += self.grid.base
+        rows = self._row_of[arms]
+        seen = np.flatnonzero(rows >= 0)
+        table[seen] += self.rows.projected[rows[seen]]
+        past = np.arange(self.grid.epochs) < self.counts[arms][:, None]
+        table[past] = np.inf
+        return table
+
+    @cached_property
+    def _row_of(self) -> IntArray:
+        """Row of every arm, -1 where it has none, [K]."""
+        rows = np.full(len(self.counts), -1)
+        rows[self.visited] = np.arange(len(self.visited))
+        return rows
 
     @cached_property
     def means(self) -> FloatArray:
         """Predicted mean of every arm at every epoch, infinite in the past, [K, T]."""
-        table = self.grid.omega[self.counts]
-        table *= self.asymptotes.mean[:, None]
-        table += self.grid.base
-        seen = table[self.visited] + self.rows.projected
-        seen[np.arange(self.grid.epochs) < self.rows.counts[:, None]] = np.inf
-        table[self.visited] = seen
-        return table
+        return self.table(np.arange(len(self.counts)))
 
-    @cached_property
-    def running(self) -> FloatArray:
-        """Lowest mean from now to each epoch, [K, T]."""
-        return np.minimum.accumulate(self.means, axis=1)
+    def blocks(self) -> Iterator[Block]:
+        """All arms' means, in blocks that fit into a cache; few arms are kept as one block."""
+        arms = np.arange(len(self.counts))
+        step = max(1, _BLOCK // self.grid.epochs)
+        if len(arms) <= step:
+            yield Block(arms, self.means)
+            return
+        for at in range(0, len(arms), step):
+            part = arms[at : at + step]
+            yield Block(part, self.table(part))
 
     def variance(self, arms: IntArray, times: IntArray) -> FloatArray:
         """Predictive variance of the given arms at one time each, noise included."""
@@ -85,21 +125,22 @@ class Posterior:
         omega = self.grid.omega[n, times]
         return self.grid.residual[n, times] + omega**2 * self.asymptotes.variance[arms]
 
-    def lowest(self, horizon: IntArray) -> FloatArray:
-        """E ν for a horizon in epochs, [K]; infinite where it is empty."""
-        last = np.minimum(self.counts + horizon, self.grid.epochs) - 1
-        arms = np.arange(len(self.counts))
-        ends = self.running[arms, np.maximum(last, 0)]
-        return np.where(last >= self.counts, ends, np.inf)
-
     def ends(self, horizon: IntArray) -> Ends:
         """ν for a horizon in epochs: which epoch, mean and variance."""
-        mean = self.lowest(horizon)
-        arms = np.arange(len(self.counts))
-        times = np.argmax(self.means == mean[:, None], axis=1)
+        key = horizon.tobytes()
+        if key not in self._ends:
+            self._ends[key] = self._find_ends(horizon)
+        return self._ends[key]
+
+    def _find_ends(self, horizon: IntArray) -> Ends:
+        stops = self.counts + horizon
+        found = [lowest(block.means, stops[block.arms]) for block in self.blocks()]
+        times = np.concatenate([t for t, _ in found])
+        mean = np.concatenate([m for _, m in found])
         some = np.isfinite(mean)
         tau = np.where(some, times - self.counts + 1, 0)
-        return Ends(tau, mean, np.where(some, self.variance(arms, times), 0.0))
+        variance = self.variance(np.arange(len(times)), times)
+        return Ends(tau, mean, np.where(some, variance, 0.0))
 
     def moves(self, ends: Ends, epochs: int) -> Moves:
         """How the next `epochs` epochs of an arm will move its own end and the others'.
@@ -143,12 +184,11 @@ class Posterior:
         f = self.asymptotes.mean[arms] + rng.standard_normal((size, len(arms))) @ root.T
         epochs = self.grid.epochs
         drawn = np.empty((size, len(arms), epochs))
-        row_of = {int(arm): row for row, arm in enumerate(self.visited)}
         for column, arm in enumerate(arms):
-            n, row = int(self.counts[arm]), row_of.get(int(arm))
+            n, row = int(self.counts[arm]), int(self._row_of[arm])
             shock = rng.standard_normal((size, epochs - n)) @ self.grid.factor[n:, n:].T
             path = self.grid.base[n:] + np.outer(f[:, column], self.grid.omega[n, n:]) + shock
-            if row is not None:
+            if row >= 0:
                 path = path + self.rows.projected[row, n:]
                 drawn[:, column, :n] = self.rows.values[row, :n]
             drawn[:, column, n:] = path

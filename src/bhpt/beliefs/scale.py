@@ -15,6 +15,7 @@ from bhpt.domain import Curves, FloatArray, Misuse
 ScaleName = Literal["identity", "linear", "log"]
 _LOWEST_LOG = float(np.log(1e-6))  # a loss a million times below the untrained one is zero
 _LINEAR_CAP = 2.0  # twice the untrained loss is as bad as it gets
+_EXPLODED = 1e100  # a loss beyond this, like NaN, says only that training has failed
 _HEADROOM = 1.05  # an unknown ℓ_0 lies above the worst first epoch by this much of its height
 
 
@@ -23,7 +24,7 @@ class Scaled:
     """Curves in the units of the belief.
 
     Attributes:
-        values: Scaled curves, zero where not observed, [V, T].
+        values: Scaled curves up to the longest, zero where not observed, [V, n].
         start: The scaled ℓ_0.
         best: ζ, the best scaled value so far; infinite before the first.
         zero: Loss that scales to the bottom (linear 0, log -∞).
@@ -72,9 +73,11 @@ class Scale:
         start = estimate_untrained(curves) if untrained is None else untrained
         zero, height = self._frame(curves, start)
         seen = curves.observed
-        relative = (np.where(seen, curves.losses, start) - zero) / height
+        losses = curves.losses[:, : curves.longest]
+        usable = seen & (np.abs(losses) < _EXPLODED)
+        relative = (np.where(usable, losses, start) - zero) / height
         top = self._ceiling(relative, start)
-        relative[~np.isfinite(relative)] = top
+        relative[seen & ~usable] = top
         np.minimum(relative, top, out=relative)
         if self.running:
             np.minimum.accumulate(relative, axis=1, out=relative)
@@ -91,8 +94,7 @@ class Scale:
     def _ceiling(self, relative: FloatArray, start: float) -> float:
         """The worst value that is told apart; NaN and infinity count as this."""
         if self.name == "identity":
-            worst = np.max(relative, initial=start, where=np.isfinite(relative))
-            return float(worst)
+            return float(np.max(relative, initial=start))
         return 1.0 if self.running else _LINEAR_CAP
 
     def _frame(self, curves: Curves, start: float) -> tuple[float, float]:
@@ -103,7 +105,7 @@ class Scale:
         """
         if self.name == "identity":
             return 0.0, 1.0
-        best = curves.best
+        best = curves.best if abs(curves.best) < _EXPLODED else float("inf")
         if start > 0 and not best < 0:
             return 0.0, start
         drop = max(start - best, 0.0) if np.isfinite(best) else 0.0
@@ -114,9 +116,9 @@ class Scale:
 def estimate_untrained(curves: Curves) -> float:
     """A guess of ℓ_0 where nobody reported it: a little above the worst first epoch."""
     firsts = curves.losses[curves.counts > 0, 0]
-    firsts = firsts[np.isfinite(firsts)]
+    firsts = firsts[np.abs(firsts) < _EXPLODED]
     if not firsts.size:
         return 1.0
     typical, worst = float(np.median(firsts)), float(firsts.max())
     worst = min(worst, typical + 3 * abs(typical))  # one exploded arm is no untrained level
-    return worst + (_HEADROOM - 1) * max(abs(worst), abs(worst - curves.best))
+    return worst + (_HEADROOM - 1) * abs(worst)

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bhpt.domain.arrays import FloatArray, IntArray
+from bhpt.domain.arrays import BoolArray, FloatArray, IntArray
 from bhpt.domain.errors import Misuse
 
 
@@ -70,25 +70,28 @@ class Curves:
         return counts
 
     @cached_property
-    def best(self) -> float:
-        """The lowest finite loss seen, infinity before there is one."""
-        seen = self.losses[self.observed]
-        finite = seen[np.isfinite(seen)]
-        return float(finite.min()) if finite.size else float("inf")
+    def longest(self) -> int:
+        """The most epochs that any arm has been observed for."""
+        return int(self.counts.max(initial=0))
+
+    @cached_property
+    def observed(self) -> BoolArray:
+        """Where the first `longest` columns of `losses` hold an observation, [V, longest]."""
+        mask: BoolArray = np.arange(self.longest)[None, :] < self.counts[:, None]
+        return mask
 
     @cached_property
     def best_by_row(self) -> FloatArray:
         """The lowest finite loss of every row, infinity where there is none, [V]."""
-        usable = self.observed & np.isfinite(self.losses)
-        return np.where(usable, self.losses, np.inf).min(axis=1, initial=np.inf)
+        losses = self.losses[:, : self.longest]
+        usable = self.observed & np.isfinite(losses)
+        best: FloatArray = losses.min(axis=1, initial=np.inf, where=usable)
+        return best
 
     @cached_property
-    def observed(self) -> "np.ndarray[tuple[int, int], np.dtype[np.bool_]]":
-        """Where `losses` holds an observation, [V, T]."""
-        mask: np.ndarray[tuple[int, int], np.dtype[np.bool_]] = (
-            np.arange(self.epochs)[None, :] < self.counts[:, None]
-        )
-        return mask
+    def best(self) -> float:
+        """The lowest finite loss seen, infinity before there is one."""
+        return float(self.best_by_row.min(initial=np.inf))
 
     def of_arm(self, arm: int) -> FloatArray:
         """The observed losses of one arm, [n]."""

@@ -9,7 +9,9 @@ Notation:
 
 Near the end the unit taken from the others makes it commit by itself: there is no exploration
 parameter and no exhaustion rule. With one epoch a unit V is exact; of a longer unit, which shows
-several epochs, the others feel what goes along with the move of the arm's own end.
+several epochs, the others feel what goes along with the move of the arm's own end. Of more than
+512 correlated arms of one price, those with the best V without σ̃ (an upper bound) are priced in
+full, the others keep that bound.
 """
 
 from dataclasses import dataclass
@@ -17,14 +19,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from bhpt.beliefs.freeze_thaw import FreezeThaw, Mixture
-from bhpt.beliefs.posterior import Posterior
+from bhpt.beliefs.posterior import Ends, Posterior
 from bhpt.domain import FloatArray, IntArray, View
 from bhpt.policies.bhpt import explain, horizon_epochs
 from bhpt.policies.interface import Decision
 from bhpt.policies.values import best_other, expected_min, expected_min_lines, pick
 
 _PRICES = 32  # more distinct prices than this are rounded to as many levels
-_CHUNK = 4_000_000  # lines that are walked at once: bounds the memory of many correlated arms
+_PRICED_TOGETHER = 512  # of very many correlated arms only the most promising are priced in full
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,33 +73,28 @@ def _values(view: View, posterior: Posterior, best: float) -> FloatArray:
     moves = posterior.moves(own, view.unit)
     values = np.full(view.arms, np.inf)
     prices = price_levels(view.costs)
-    correlated = posterior.asymptotes.reduction is not None
     for price in np.unique(prices[view.choosable]):
         arms = np.flatnonzero(view.choosable & (prices == price))
         left = horizon_epochs(view, view.affordable(view.left_after(float(price))))
-        if not correlated:
-            others = np.minimum(best_other(posterior.lowest(left)), best)
-            values[arms] = expected_min(own.mean, moves.own, others)[arms]
-            continue
         rest = posterior.ends(left)
-        exposure = posterior.exposure(rest)
-        step = max(1, _CHUNK // view.arms)
-        for at in range(0, len(arms), step):
-            part = arms[at : at + step]
-            lines = _lines(posterior, rest.mean, exposure, part, moves.pull[part])
-            values[part] = _joint(lines, part, own.mean[part], moves.own[part], best)
+        others = np.minimum(best_other(rest.mean), best)
+        alone = expected_min(own.mean, moves.own, others)
+        values[arms] = alone[arms]
+        if posterior.asymptotes.reduction is not None:
+            short = arms[np.argsort(alone[arms], kind="stable")[:_PRICED_TOGETHER]]
+            lines = _lines(posterior, rest, short, moves.pull[short])
+            values[short] = _joint(lines, short, own.mean[short], moves.own[short], best)
     return values
 
 
 def _lines(
-    posterior: Posterior, mean: FloatArray, exposure: FloatArray, arms: IntArray, pull: FloatArray
+    posterior: Posterior, rest: Ends, arms: IntArray, pull: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Intercepts [K] and slopes σ̃ [A, K] of the others' ends for units of `arms`."""
-    everyone = np.arange(len(mean))
-    slopes = posterior.asymptotes.covariance(arms, everyone)
+    slopes = posterior.asymptotes.covariance(arms, np.arange(len(rest.mean)))
     slopes *= pull[:, None]
-    slopes *= np.where(np.isfinite(mean), exposure, 0.0)
-    return mean, slopes
+    slopes *= np.where(np.isfinite(rest.mean), posterior.exposure(rest), 0.0)
+    return rest.mean, slopes
 
 
 def _joint(

@@ -1,0 +1,1 @@
+"""Speed benchmarks and the code that trained the tables; not part of the package."""

@@ -1,0 +1,165 @@
+"""`make bench-speed`: how fast decisions are, as ratios measured in one run.
+
+Every line prints what was measured, the yardstick beside it, and the ratio. Machines are noisy:
+compare lines of one run, not of two.
+"""
+
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from bhpt.beliefs.freeze_thaw import FreezeThaw
+from bhpt.beliefs.hypers import Hypers, Structure
+from bhpt.beliefs.kernels import asymptote_covariance, decay_covariance, remainder
+from bhpt.beliefs.scale import Scale
+from bhpt.bench.simulate import simulate
+from bhpt.bench.synthetic import EPOCHS, TRUTH, UNIT, UNTRAINED, synthetic
+from bhpt.domain import Curves, FloatArray, View
+from bhpt.policies.bhpt import Bhpt
+from bhpt.policies.interface import Policy
+from bhpt.policies.next_unit import NextUnit
+from bhpt.policies.registry import make_policy
+
+PAPER_S = 11.89  # the paper's seconds of decisions for one run of B = 100
+RAW = Scale("identity", running=False)
+INDEPENDENT = Hypers(0.0, 1.0, TRUTH.alpha, TRUTH.beta, TRUTH.magnitude, TRUTH.noise)
+
+
+def best_of(times: int, work: Callable[[], object]) -> float:
+    """Seconds of the fastest of several runs."""
+    seconds = []
+    for _ in range(times):
+        started = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - started)
+    return min(seconds)
+
+
+def whole_runs() -> None:
+    """Decision time of a run of B = 100 beside the paper's."""
+    task = synthetic(0)
+    for name in ("bhpt", "next-unit", "bhpt-sampled", "next-unit-sampled"):
+        runs = [simulate(task, make_policy(name, task.truth), 100, seed) for seed in range(2)]
+        seconds = min(run.decision_s for run in runs)
+        print(f"run of B=100, {name:18} {seconds:7.3f} s, the paper's {PAPER_S} s", end=": ")
+        print(f"1/{PAPER_S / seconds:.0f}")
+
+
+def observed(arms: int, visited: int, counts: int, features: FloatArray, unit: int) -> View:
+    """A study with `visited` of its arms observed for `counts` epochs each."""
+    rng = np.random.default_rng(0)
+    left = (TRUTH.beta / (np.arange(1, EPOCHS + 1) + TRUTH.beta)) ** TRUTH.alpha
+    f = rng.standard_normal((visited, 1))
+    losses = np.zeros((visited, EPOCHS))
+    losses[:, :counts] = (UNTRAINED * left + f * (1 - left))[:, :counts]
+    losses[:, :counts] += 0.001 * rng.standard_normal((visited, counts))
+    curves = Curves(
+        arms=arms,
+        epochs=EPOCHS,
+        visited=np.arange(visited),
+        losses=losses,
+        counts=np.full(visited, counts),
+        reports=np.stack([np.arange(visited), np.full(visited, counts)], axis=1),
+    )
+    return View(curves, unit, 100.0, np.ones(arms), features, UNTRAINED)
+
+
+def dense_prediction(view: View, structure: Structure, hypers: Hypers) -> FloatArray:
+    """Means and variances of all future epochs through one joint Gaussian."""
+    n = int(view.curves.counts[0])
+    arms, epochs = view.arms, view.curves.epochs
+    remains = remainder(hypers, epochs)
+    within = decay_covariance(remains, hypers, anchored=True)
+    left = remains[1 : epochs + 1]
+    load = 1 - left
+    prior = asymptote_covariance(
+        structure.kernel, hypers, view.features, view.features, np.eye(arms)
+    )
+    seen = np.kron(prior, np.outer(load[:n], load[:n])) + np.kron(np.eye(arms), within[:n, :n])
+    cross = np.kron(prior, np.outer(load[n:], load[:n])) + np.kron(np.eye(arms), within[n:, :n])
+    mean = UNTRAINED * left + load * hypers.mean
+    residual = (view.curves.losses[:, :n] - mean[:n]).reshape(-1)
+    factor = cho_factor(seen, lower=True)
+    predicted = np.tile(mean[n:], arms) + cross @ cho_solve(factor, residual)
+    variance = np.tile(within.diagonal()[n:] + load[n:] ** 2 * prior[0, 0], arms)
+    variance = variance - np.einsum("ij,ji->i", cross, cho_solve(factor, cross.T))
+    return np.stack([predicted, variance])
+
+
+def prefix_prediction(view: View, structure: Structure, hypers: Hypers) -> FloatArray:
+    """The same through the prefix structure, the factorisation of the grid included."""
+    posterior = FreezeThaw(structure, RAW, hypers).condition(view).components[0]
+    n = int(view.curves.counts[0])
+    arms, times = np.nonzero(np.ones((view.arms, view.curves.epochs - n)))
+    return np.stack([posterior.means[:, n:].reshape(-1), posterior.variance(arms, times + n)])
+
+
+def against_dense() -> None:
+    """Every future epoch of 84 arms with 20 observed epochs each, both ways."""
+    view = observed(84, 84, 20, np.random.default_rng(1).uniform(size=(84, 2)), UNIT)
+    structure = Structure("se", anchored=True)
+    fast = best_of(5, lambda: prefix_prediction(view, structure, TRUTH))
+    slow = best_of(1, lambda: dense_prediction(view, structure, TRUTH))
+    difference = np.abs(
+        prefix_prediction(view, structure, TRUTH) - dense_prediction(view, structure, TRUTH)
+    ).max()
+    print(
+        f"84 arms × 268 future epochs: dense {slow:.3f} s, prefix {1e3 * fast:.1f} ms: "
+        f"{slow / fast:.0f} times faster, largest difference {difference:.1e}"
+    )
+
+
+def one_more(view: View, arm: int) -> View:
+    """The view after one more unit of an arm."""
+    n = int(view.curves.count_by_arm[arm])
+    unit = np.full(min(view.unit, view.curves.epochs - n), 1.0)
+    return replace(view, curves=view.curves.extend(arm, unit))
+
+
+def decision_seconds(policy: Policy, view: View) -> float:
+    """One decision in the middle of a study: the belief has seen the view before the last unit."""
+    policy.decide(view)
+    views = [one_more(view, arm) for arm in range(3)]
+    return min(best_of(1, lambda v=v: policy.decide(v)) for v in views)  # type: ignore[misc]
+
+
+def many_arms() -> None:
+    """One decision for 100 to 10,000 independent arms, all of them visited."""
+    structure = Structure("none", anchored=True)
+    for make, label in ((Bhpt, "bhpt"), (NextUnit, "next-unit")):
+        first = 0.0
+        for arms in (100, 1_000, 10_000):
+            view = observed(arms, arms, 20, np.zeros((arms, 1)), UNIT)
+            seconds = decision_seconds(make(FreezeThaw(structure, RAW, INDEPENDENT)), view)
+            first = first or seconds
+            print(
+                f"{arms:6} independent arms, {label:9}: {1e3 * seconds:7.2f} ms a decision, "
+                f"{seconds / first:.1f} times that of 100 arms"
+            )
+
+
+def correlated_arms() -> None:
+    """One decision for 2,000 correlated arms, 200 of them visited."""
+    features = np.random.default_rng(2).uniform(size=(2_000, 2))
+    structure = Structure("se", anchored=True)
+    for make, label in ((Bhpt, "bhpt"), (NextUnit, "next-unit")):
+        view = observed(2_000, 200, 20, features, UNIT)
+        seconds = decision_seconds(make(FreezeThaw(structure, RAW, TRUTH)), view)
+        print(f"2,000 correlated arms, 200 visited, {label:9}: {1e3 * seconds:.0f} ms a decision")
+
+
+def main() -> None:
+    whole_runs()
+    many_arms()
+    correlated_arms()
+    against_dense()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"peak memory of all of this, the dense Gaussian included: {peak:.2f} GiB")
+
+
+if __name__ == "__main__":
+    main()

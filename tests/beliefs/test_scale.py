@@ -1,0 +1,64 @@
+"""Scales: strange losses in, numbers that a Gaussian can hold out."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bhpt.beliefs.scale import Scale, estimate_untrained
+from bhpt.domain import Curves, Misuse
+
+SCALES = [Scale("identity", False), Scale("linear", False), Scale("linear"), Scale("log")]
+
+
+def test_the_log_scale_keeps_the_best_so_far() -> None:
+    scaled = Scale("log").apply(Curves.of([[4.0, 1.0, 3.0, np.nan, 0.5]], 6), untrained=2.0)
+    np.testing.assert_allclose(np.exp(scaled.values[0]), [1, 0.5, 0.5, 0.5, 0.25])
+    assert scaled.start == 0.0
+    assert scaled.best == pytest.approx(np.log(0.25))
+
+
+def test_the_linear_scale_caps_what_explodes() -> None:
+    scaled = Scale("linear", running=False).apply(Curves.of([[1.0, 1e30, np.nan]], 6), 2.0)
+    np.testing.assert_allclose(scaled.values[0], [0.5, 2, 2])
+
+
+def test_losses_come_back() -> None:
+    curves = Curves.of([[1.5, 1.2, 0.3]], 6)
+    for scale in SCALES:
+        scaled = scale.apply(curves, 2.0)
+        np.testing.assert_allclose(scaled.loss(scaled.values[0]), [1.5, 1.2, 0.3])
+
+
+def test_negative_losses_have_room_below() -> None:
+    scaled = Scale("log").apply(Curves.of([[-1.0, -3.0]], 6), untrained=-0.5)
+    np.testing.assert_allclose(scaled.loss(scaled.values[0]), [-1, -3])
+    assert np.all(np.isfinite(scaled.values))
+    assert scaled.best == pytest.approx(np.log(0.5))
+
+
+@given(
+    st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=1, max_size=6),
+    st.one_of(st.none(), st.floats(-1e6, 1e6)),
+    st.sampled_from(SCALES),
+)
+@settings(max_examples=300, deadline=None)
+def test_whatever_comes_is_finite(
+    losses: list[float], untrained: float | None, scale: Scale
+) -> None:
+    with np.errstate(over="ignore"):
+        scaled = scale.apply(Curves.of([losses, []], 8), untrained)
+    assert np.all(np.isfinite(scaled.values))
+    assert np.isfinite(scaled.start)
+
+
+def test_an_unknown_start_is_a_little_above_the_first_losses() -> None:
+    assert estimate_untrained(Curves.empty(2, 3)) == 1.0
+    found = estimate_untrained(Curves.of([[2.0, 1.0], [2.2], [1e9]], 4))
+    assert 2.2 < found < 20
+    assert -0.4 < estimate_untrained(Curves.of([[-0.5, -0.9], [-0.4]], 4)) < 0
+
+
+def test_unknown_scales_are_refused() -> None:
+    with pytest.raises(Misuse):
+        Scale("cubic")  # type: ignore[arg-type]

@@ -1,0 +1,97 @@
+"""Curves: what was reported, in which order, and nothing else."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bhpt.domain import Curves, Misuse, View
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(1, 3)), max_size=12),
+    st.integers(0, 12),
+)
+@settings(max_examples=100, deadline=None)
+def test_the_past_is_never_lost(reports: list[tuple[int, int]], keep: int) -> None:
+    """`first(n)` of the grown curves equals the curves as they were."""
+    curves, at_keep, number, kept = Curves.empty(5, 40), Curves.empty(5, 40), 0.0, 0
+    for arm, epochs in reports:
+        curves = curves.extend(arm, number + np.arange(epochs))
+        number += epochs
+        kept += 1
+        if kept == keep:
+            at_keep = curves
+    earlier = curves.first(min(keep, kept))
+    expected = at_keep if 0 < keep <= kept else (curves if keep else Curves.empty(5, 40))
+    np.testing.assert_array_equal(earlier.count_by_arm, expected.count_by_arm)
+    for arm in range(5):
+        np.testing.assert_array_equal(earlier.of_arm(arm), expected.of_arm(arm))
+    assert earlier.best == expected.best
+
+
+def test_best_counts_finite_losses_only() -> None:
+    curves = Curves.of([[np.nan, 2.0], [np.inf], [], [-np.inf, 3.0]], 5)
+    assert curves.best == 2.0
+    np.testing.assert_array_equal(curves.best_by_row, [2, np.inf, 3])
+    assert Curves.empty(2, 3).best == np.inf
+
+
+@pytest.mark.parametrize(
+    ("arm", "losses"), [(7, [1.0]), (-1, [1.0]), (0, []), (0, [1.0] * 4), (1, [1.0] * 2)]
+)
+def test_a_report_that_cannot_be_is_refused(arm: int, losses: list[float]) -> None:
+    curves = Curves.of([[], [1.0, 2.0], []], 3)
+    with pytest.raises(Misuse):
+        curves.extend(arm, np.array(losses))
+
+
+def test_curves_need_an_arm_and_an_epoch() -> None:
+    with pytest.raises(Misuse):
+        Curves.empty(0, 3)
+    with pytest.raises(Misuse):
+        Curves.empty(3, 0)
+
+
+def view(**changes: object) -> View:
+    settings: dict[str, object] = {
+        "curves": Curves.of([[1.0] * 5, [1.0] * 2, []], 5),
+        "unit": 2,
+        "left": 3.0,
+        "costs": np.array([1.0, 1.0, 2.0]),
+        "features": np.zeros((3, 1)),
+    }
+    return View(**{**settings, **changes})  # type: ignore[arg-type]
+
+
+def test_horizons_are_bounded_by_money_and_by_the_last_epoch() -> None:
+    np.testing.assert_array_equal(view().remaining, [0, 2, 3])
+    np.testing.assert_array_equal(view().horizon, [0, 2, 1])
+    np.testing.assert_array_equal(view(left=100.0).horizon, [0, 2, 3])
+    np.testing.assert_array_equal(view().choosable, [False, True, True])
+    np.testing.assert_array_equal(view(pending=np.array([1])).choosable, [False, False, True])
+
+
+def test_ten_tenths_are_one() -> None:
+    tenth = view(costs=np.full(3, 0.1), left=sum([0.1] * 10), curves=Curves.empty(3, 100))
+    np.testing.assert_array_equal(tenth.horizon, [10, 10, 10])
+
+
+def test_a_shared_clock_shortens_the_others_by_a_part() -> None:
+    assert view().left_after(1.0) == 2.0
+    assert view(lanes=2).left_after(1.0) == 2.5
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"unit": 0}, {"costs": np.ones(2)}, {"costs": np.zeros(3)}, {"features": np.zeros((2, 1))}],
+)
+def test_a_view_that_cannot_be_is_refused(changes: dict[str, object]) -> None:
+    with pytest.raises(Misuse):
+        view(**changes)
+
+
+def test_randomness_comes_from_seed_and_step() -> None:
+    assert view(seed=1).rng().random() == view(seed=1).rng().random()
+    assert view(seed=1).rng().random() != view(seed=2).rng().random()
+    assert view().rng().random() != view(pending=np.array([1])).rng().random()
