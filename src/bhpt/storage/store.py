@@ -18,7 +18,7 @@ from sqlalchemy.exc import IntegrityError
 
 from bhpt.domain import Misuse
 from bhpt.storage.address import Address
-from bhpt.storage.errors import Damaged, InUse, naming_faults
+from bhpt.storage.errors import Damaged, InUse, StoreFailed, naming_faults
 from bhpt.storage.files import check_file, create_file, exists, file_engine, inspect_file
 from bhpt.storage.holder import Holder
 from bhpt.storage.schema import FIRST_DIGEST, FORMAT, chain, events, leases, metadata, studies
@@ -162,8 +162,8 @@ class Store(Reader):
         """Release, and let go of the database."""
         try:
             self.release()
-        except Busy:
-            pass  # the next driver sees that this process is gone
+        except (Busy, StoreFailed):
+            pass  # the next driver sees that this process is gone, as after a kill
         finally:
             self._engine.dispose()
 

@@ -1,7 +1,7 @@
 """Which unit comes next, as events: pure, so that a replay decides alike."""
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from bhpt.policies.interface import Decision, Explanation, Policy
 from bhpt.spaces import Space
 from bhpt.spaces.configs import identity
 from bhpt.study.events import ArmsAdded, Decided, Event, Outlook
-from bhpt.study.look import Prospects, look
+from bhpt.study.look import Prospects, Reruns, look
 from bhpt.study.state import State, apply
 
 _OUTLOOKS = 5  # arms whose prediction is kept with each decision
@@ -18,26 +18,48 @@ _PARENTS = 5  # good arms near which new candidates are drawn
 _STOPPING_S = 0.5  # busy time that a unit may need to be stopped when its money is gone
 
 
-def next_events(state: State, policy: Policy, clock: float) -> tuple[Event, ...]:
-    """The events that start one more unit; nothing if none can be started now.
+@dataclass(frozen=True, eq=False)
+class Next:
+    """A unit to start.
+
+    Attributes:
+        fresh: New candidates that come first, if any.
+        decided: The decision with its reservation.
+        explanation: What the policy thought of every arm.
+    """
+
+    fresh: ArmsAdded | None
+    decided: Decided
+    explanation: Explanation
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What to record before the unit is submitted."""
+        return (self.decided,) if self.fresh is None else (self.fresh, self.decided)
+
+
+def next_unit(
+    state: State, policy: Policy, clock: float, reruns: Reruns | None = None
+) -> Next | None:
+    """The next unit to start; None if none can be started now.
 
     New candidates come first if their time has come, then the decision with its reservation.
+    Randomness comes from the seed and the number of decisions, so a replay decides alike.
     """
     now = replace(state, ledger=state.ledger.at(clock))
     if len(now.open) >= workers(now) or now.ledger.left <= 0:
-        return ()
+        return None
     fresh = fresh_arms(now, clock)
     if fresh is not None:
         now = apply(now, fresh)
-    looked = look(now)
+    looked = look(now, reruns)
     if looked is None:
-        return ()
+        return None
     view, prospects = looked
     decision = _again(now, view) or policy.decide(view)
     if decision is None:
-        return ()
-    decided = _decided(now, prospects, decision, clock)
-    return (decided,) if fresh is None else (fresh, decided)
+        return None
+    return Next(fresh, _decided(now, prospects, decision, clock), decision.explanation)
 
 
 def workers(state: State) -> int:

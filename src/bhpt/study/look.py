@@ -10,6 +10,7 @@ Notation:
     K  arms.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,16 +47,26 @@ class Prospects:
     possible: BoolArray
 
 
-def look(state: State) -> tuple[View, Prospects] | None:
-    """The view of a state and the prices behind it; None if no unit can be started."""
+Reruns = Callable[[int], int]
+"""Epochs of an arm that would have to be trained again before its next unit."""
+
+
+def look(state: State, reruns: Reruns | None = None) -> tuple[View, Prospects] | None:
+    """The view of a state and the prices behind it; None if no unit can be started.
+
+    Args:
+        state: The study.
+        reruns: Who knows better than the log which tried arms could go on where they stopped.
+    """
+    known = _known_reruns(state, reruns)
     paces = _paces(state)
     left = state.ledger.left
-    prospects = _prospects(state, paces, state.plan.training.unit)
+    prospects = _prospects(state, paces, known, state.plan.training.unit)
     if not _fitting(prospects, prospects.typical, left).any():
-        shorter = _shorter_unit(state, paces, left)
+        shorter = _shorter_unit(state, paces, known, left)
         if shorter is None:
             return None
-        prospects = _prospects(state, paces, shorter)
+        prospects = _prospects(state, paces, known, shorter)
     safe = _fitting(prospects, prospects.safe, left)
     typical = _fitting(prospects, prospects.typical, left)
     startable = safe if safe.any() else typical
@@ -104,13 +115,13 @@ def _paces(state: State) -> Paces | None:
     return predict_paces(features, {arm: known.paces for arm, known in state.tried.items()})
 
 
-def _prospects(state: State, paces: Paces | None, unit: int) -> Prospects:
+def _prospects(state: State, paces: Paces | None, reruns: IntArray, unit: int) -> Prospects:
     """Prices of one unit of `unit` epochs, or what is left of an arm if that is less."""
     curves, _ = _arms(state)
     budget = state.ledger.budget
     done = curves.count_by_arm
     fresh = np.minimum(unit, curves.epochs - done)
-    epochs = np.maximum(fresh + _reruns(state, done), 1)
+    epochs = np.maximum(fresh + reruns, 1)
     seconds = None if paces is None else epochs * paces.typical
     if budget.kind == "epochs":
         typical = safe = epochs.astype(float)
@@ -126,12 +137,14 @@ def _prospects(state: State, paces: Paces | None, unit: int) -> Prospects:
     return Prospects(unit, epochs, seconds, typical, safe, possible)
 
 
-def _reruns(state: State, done: IntArray) -> IntArray:
+def _known_reruns(state: State, reruns: Reruns | None) -> IntArray:
     """Epochs that each arm would have to train again first, [K]."""
-    reruns = np.zeros(len(done), np.int64)
-    for arm, known in state.tried.items():
-        reruns[arm] = done[arm] - known.ready
-    return reruns
+    curves, _ = _arms(state)
+    done = curves.count_by_arm
+    known = np.zeros(len(done), np.int64)
+    for arm, tried in state.tried.items():
+        known[arm] = done[arm] - tried.ready if reruns is None else reruns(arm)
+    return known
 
 
 def _fitting(prospects: Prospects, costs: FloatArray, left: float) -> BoolArray:
@@ -140,10 +153,10 @@ def _fitting(prospects: Prospects, costs: FloatArray, left: float) -> BoolArray:
     return fits
 
 
-def _shorter_unit(state: State, paces: Paces | None, left: float) -> int | None:
+def _shorter_unit(state: State, paces: Paces | None, reruns: IntArray, left: float) -> int | None:
     """The longest unit that some arm can still pay for, so that nothing is wasted."""
     training = state.plan.training
-    one = _prospects(state, paces, training.step)
+    one = _prospects(state, paces, reruns, training.step)
     each = one.typical / one.epochs
     affordable = np.floor(left / each * (1 + _ROUNDING)) - (one.epochs - training.step)
     if not one.possible.any():

@@ -43,7 +43,7 @@ BLAMELESS = frozenset({"stopped", "lost"})
 """Failures that say nothing about the arm: the driver stopped the unit, or died."""
 
 _PACES = 16  # timings of an arm that are remembered
-_GENERATIONS = 3  # checkpoints of an arm that are remembered
+_GENERATIONS = 2  # checkpoints of an arm that are remembered: as many as are kept
 
 Status = Literal["open", "observed", "failed"]
 

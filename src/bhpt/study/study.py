@@ -12,9 +12,9 @@ from bhpt.domain.budget import Budget
 from bhpt.policies.interface import Policy
 from bhpt.policies.registry import make_policy
 from bhpt.spaces import Config
-from bhpt.study.asking import next_events
+from bhpt.study.asking import next_unit
 from bhpt.study.drafting import default_epochs, first_events
-from bhpt.study.events import BudgetAdded, Decided, Event, SessionStarted
+from bhpt.study.events import BudgetAdded, Event, SessionStarted
 from bhpt.study.log import EventLog, Journal, MemoryLog
 from bhpt.study.plan import Training
 from bhpt.study.state import Attempt, State
@@ -141,14 +141,11 @@ class Study:
             there are workers are in flight and one of them must be told first.
         """
         self._require_written()
-        events = next_events(self.state, self._policy, self._now())
-        if not events:
+        found = next_unit(self.state, self._policy, self._now())
+        if found is None:
             return None
-        self._record(*events)
-        decided = events[-1]
-        if not isinstance(decided, Decided):
-            raise TypeError(f"{decided!r} is not a decision")
-        return asked(self.state, self.state.attempts[decided.attempt])
+        self._record(*found.events)
+        return asked(self.state, self.state.attempts[found.decided.attempt])
 
     def tell(
         self, unit: AskedUnit, losses: float | Sequence[float], seconds: float | None = None

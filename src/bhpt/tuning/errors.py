@@ -1,0 +1,9 @@
+"""Why a session ended without finishing; the study itself is sound and can be resumed."""
+
+
+class Paused(RuntimeError):
+    """Something outside the study must be put right first, such as a full disk."""
+
+
+class TrainerBroken(RuntimeError):
+    """The trainer never works; its last lines are a note of the error."""

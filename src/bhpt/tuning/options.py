@@ -1,0 +1,34 @@
+"""What hardly anyone changes."""
+
+from dataclasses import dataclass
+
+from bhpt.domain import Misuse
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a session runs; none of it changes what is decided.
+
+    Attributes:
+        grace_s: Between asking a running unit to end and killing it.
+        checkpoint_cap: Bytes of checkpoints that may be kept, None for no limit; what is least
+            likely to be thawed is dropped first.
+        tick_s: How often running units are looked after.
+        beat_s: How often a sign of life is written to the store.
+        look_s: How often `watch` is called.
+        patience_s: How long to wait for a locked store when there is nothing else to do.
+    """
+
+    grace_s: float = 5.0
+    checkpoint_cap: int | None = None
+    tick_s: float = 0.5
+    beat_s: float = 2.0
+    look_s: float = 0.2
+    patience_s: float = 120.0
+
+    def __post_init__(self) -> None:
+        """Refuse what could not work."""
+        if self.checkpoint_cap is not None and self.checkpoint_cap < 1:
+            raise Misuse(f"the cap on checkpoints must be above 0 bytes, not {self.checkpoint_cap}")
+        if self.grace_s < 0 or min(self.tick_s, self.beat_s) <= 0:
+            raise Misuse("grace must not be negative, tick and beat must be above 0 seconds")

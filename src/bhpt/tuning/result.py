@@ -1,0 +1,40 @@
+"""What a user gets back."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from bhpt.spaces import Config
+from bhpt.study import State
+
+Status = Literal["done", "interrupted"]
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The best model that the budget could buy, so far.
+
+    Attributes:
+        best_loss: The lowest finite loss seen, infinity if there was none.
+        best_config: The configuration that it was seen on, None if there was none.
+        best_checkpoint: Folder with the checkpoint of the unit in which it was seen; None if
+            the trainer does not save any.
+        status: Whether everything was spent that could be, or Ctrl-C came first.
+        study: Where the study is kept.
+        state: Everything else that is known.
+    """
+
+    best_loss: float
+    best_config: Config | None
+    best_checkpoint: Path | None
+    status: Status
+    study: str
+    state: State = field(repr=False)
+
+
+def result_of(state: State, status: Status, study: str, checkpoint: Path | None) -> Result:
+    """The result of a study as it stands."""
+    best = state.best
+    if best is None:
+        return Result(float("inf"), None, None, status, study, state)
+    return Result(best.loss, state.configs[best.arm], checkpoint, status, study, state)
