@@ -15,6 +15,7 @@ from bhpt.checkpoints import (
     is_disk_full,
     seal,
 )
+from bhpt.checkpoints.disk import unlock
 from bhpt.checkpoints.manifest import Manifest
 from bhpt.domain import Misuse
 
@@ -281,6 +282,9 @@ def test_a_folder_that_forbids_its_removal_is_removed(root: Path) -> None:
     (folder / "locked").mkdir()
     (folder / "locked" / "x").write_text("x")
     (folder / "locked").chmod(0o500)
+    unlock(folder)
+    assert stat.S_IMODE((folder / "locked").stat().st_mode) == 0o700
+    (folder / "locked").chmod(0o000)
     store.discard(0, 1)
     assert not folder.exists()
 
@@ -357,7 +361,9 @@ def test_everything_is_synced_before_the_rename_and_the_parent_after(
 def test_drops_are_gone_for_good(root: Path) -> None:
     store = CheckpointStore(root)
     first, second = freeze(store, 0, 1, 1), freeze(store, 1, 2, 1)
+    assert store.bytes == first.bytes + second.bytes
     store.drop([first, first])
     assert store.held == (second,)
+    assert store.bytes == second.bytes
     assert not store.folder(first).exists()
     assert store.thaw(0).checkpoint is None

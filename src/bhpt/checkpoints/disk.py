@@ -4,7 +4,7 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -71,20 +71,21 @@ def remove_tree(path: Path) -> None:
     """Remove whatever is at `path`, never what a symbolic link in it points to."""
     if not os.path.lexists(path):
         return
-    if stat.S_ISDIR(path.lstat().st_mode):
-        shutil.rmtree(path, onerror=_unlock_and_retry)
-    else:
+    if not stat.S_ISDIR(path.lstat().st_mode):
         path.unlink()
+        return
+    try:
+        shutil.rmtree(path)
+    except PermissionError:
+        unlock(path)
+        shutil.rmtree(path)
 
 
-def _unlock_and_retry(
-    remove: Callable[..., object], name: str, failed: tuple[type, BaseException, object]
-) -> None:
-    """A trainer may have left a folder that forbids its own removal."""
-    if not isinstance(failed[1], PermissionError) or remove is os.lstat:
-        raise failed[1]
-    locked = Path(name)
-    for folder in (locked.parent, locked):
-        if stat.S_ISDIR(folder.lstat().st_mode):
-            folder.chmod(0o700)
-    remove_tree(locked)
+def unlock(folder: Path) -> None:
+    """Open up folders that a trainer left in a state that forbids their own removal."""
+    folder.chmod(0o700)
+    for parent, folders, _ in os.walk(folder):
+        for name in folders:
+            inside = Path(parent, name)
+            if not inside.is_symlink():
+                inside.chmod(0o700)

@@ -64,6 +64,7 @@ class CheckpointStore:
                 self._held.setdefault(one.arm, []).append(one)
         for held in self._held.values():
             del held[:-generations]
+        self._bytes = sum(one.bytes for one in self.held)
         for folder in _ours(root, _ARM):
             self._collect(folder)
 
@@ -75,7 +76,7 @@ class CheckpointStore:
     @property
     def bytes(self) -> int:
         """What the held checkpoints take on the disk."""
-        return sum(one.bytes for one in self.held)
+        return self._bytes
 
     def of_arm(self, arm: int) -> Sequence[Checkpoint]:
         """The held checkpoints of one arm, oldest first."""
@@ -130,6 +131,8 @@ class CheckpointStore:
         held = self._held.setdefault(checkpoint.arm, [])
         if checkpoint not in held:
             held.append(checkpoint)
+            self._bytes += checkpoint.bytes
+        self._bytes -= sum(one.bytes for one in held[: -self._generations])
         del held[: -self._generations]
         self._collect(self._arm(checkpoint.arm), temporaries=False)
 
@@ -158,6 +161,7 @@ class CheckpointStore:
             held = self._held.get(one.arm, [])
             if one in held:
                 held.remove(one)
+                self._bytes -= one.bytes
             if not held:
                 self._held.pop(one.arm, None)
             _remove(self._generation(one.arm, one.generation))
