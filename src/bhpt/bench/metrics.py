@@ -30,7 +30,8 @@ class Score:
 def reachable(task: Task, budget: int) -> FloatArray:
     """Best loss of each arm within `budget` units, infinite if it has none, [K]."""
     seen = task.losses[:, : budget * task.unit]
-    return np.where(np.isfinite(seen), seen, np.inf).min(axis=1)
+    best: FloatArray = np.where(np.isfinite(seen), seen, np.inf).min(axis=1)
+    return best
 
 
 def score(task: Task, budget: int, run: Trajectory) -> Score:
@@ -39,7 +40,7 @@ def score(task: Task, budget: int, run: Trajectory) -> Score:
     optimum = min(float(best.min()), task.untrained)
     room = task.untrained - optimum
     gap = min(run.best, task.untrained) - optimum
-    rank = int(np.sum(best < best[run.output])) if run.output >= 0 else task.arms
+    rank = float(np.sum(best < best[run.output])) if run.output >= 0 else np.inf
     return Score(
         loss=run.best,
         regret=gap / room if room > 0 else 0.0,

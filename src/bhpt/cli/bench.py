@@ -24,16 +24,18 @@ bench = typer.Typer(
 _EVERY_S = 5.0  # between progress lines where there is no terminal
 
 
-def _words(text: str, option: str) -> tuple[str, ...]:
+def words(text: str, option: str) -> tuple[str, ...]:
+    """What a person listed with commas, each once."""
     words = tuple(word.strip() for word in text.split(",") if word.strip())
     if not words:
         raise Misuse(f"{option} names nothing")
     return tuple(dict.fromkeys(words))
 
 
-def _numbers(text: str) -> tuple[int, ...]:
+def numbers(text: str) -> tuple[int, ...]:
+    """Budgets as a person lists them."""
     try:
-        return tuple(int(word) for word in _words(text, "--budgets"))
+        return tuple(int(word) for word in words(text, "--budgets"))
     except ValueError as error:
         raise Misuse(f"--budgets {text!r}: whole numbers of units, separated by commas") from error
 
@@ -91,9 +93,9 @@ def run(
     if out is None:
         raise Misuse("say where the results go: --out DIR")
     plan = Plan(
-        _words(tasks, "--tasks"),
-        _words(policies, "--policies"),
-        _numbers(budgets),
+        words(tasks, "--tasks"),
+        words(policies, "--policies"),
+        numbers(budgets),
         seeds,
         arms,
         data,
