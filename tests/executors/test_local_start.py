@@ -1,5 +1,8 @@
 """Starting workers: trainers that cannot be imported, and what set-up costs."""
 
+import os
+import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -18,7 +21,7 @@ MODULES = {
     "dies": ("import os\nprint('bye', flush=True)\nos._exit(1)", "status 1 while it imported"),
     "killed": ("import os\nos.kill(os.getpid(), 9)", "killed by SIGKILL while it imported"),
     "tunes": (
-        "from bhpt.executors import LocalExecutor\nLocalExecutor(None, 1, None)\nclass Net: pass",
+        "from bhpt.trainers import spec_of\nclass Net: pass\nspec_of(Net)",
         "put that call under `if __name__ == '__main__':`",
     ),
 }
@@ -85,3 +88,24 @@ def test_set_up_is_told_apart_and_not_under_the_limit(tmp_path: Path) -> None:
         assert 0.6 <= report.setup_s <= report.seconds
         later = run(executor, Job(2, 1, {"rate": 1.0}, 1, 0, freeze_folder(tmp_path, 2)))
         assert later.setup_s < 0.3
+
+
+def test_an_interrupted_start_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text("import time\ntime.sleep(600)")
+    logs = tmp_path / "study.files" / "logs"
+    executor = LocalExecutor(Imported(f"{tmp_path}/slow.py:Net"), 1, logs)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGUSR1))
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            executor.start()
+    finally:
+        timer.join()
+        signal.signal(signal.SIGUSR1, before)
+    assert guard.members(executor._token) == set()
+    assert not logs.parent.exists()

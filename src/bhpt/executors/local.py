@@ -96,19 +96,18 @@ class LocalExecutor:
                 that it printed are a note of the error. Nothing is left behind.
         """
         made = [path for path in (self._logs, *self._logs.parents) if not path.exists()]
-        self._prepare()
-        for slot in self._slots:
-            slot.spawn()
-        while not any(slot.is_ready for slot in self._slots):
-            unusable = next((slot.unusable for slot in self._slots if slot.unusable), None)
-            if unusable is not None:
-                self.close()
-                self._unmake(made)
-                error = Misuse(unusable.message)
-                error.add_note(unusable.tail)
-                raise error
-            self._wait(_TICK_S)
-            self._tend()
+        try:
+            self._prepare()
+            for slot in self._slots:
+                slot.spawn()
+            while not any(slot.is_ready for slot in self._slots):
+                self._refuse_unusable()
+                self._wait(_TICK_S)
+                self._tend()
+        except BaseException:
+            self.close()
+            self._unmake(made)
+            raise
 
     def reruns(self, job: Job) -> int:
         """Epochs that would have to be trained again: none if the arm's trainer lives."""
@@ -171,6 +170,14 @@ class LocalExecutor:
         if self._guard is None:
             self._guard = Guard(self._token)
 
+    def _refuse_unusable(self) -> None:
+        """Once one worker could not import the trainer, none can."""
+        unusable = next((slot.unusable for slot in self._slots if slot.unusable), None)
+        if unusable is not None:
+            error = Misuse(unusable.message)
+            error.add_note(unusable.tail)
+            raise error
+
     def _refuse(self, job: Job) -> None:
         if self._closed:
             raise Misuse("this executor is closed: make another")
@@ -207,9 +214,10 @@ class LocalExecutor:
         wait(connections, max(0.0, min(seconds, wake, _TICK_S)))
 
     def _unmake(self, made: list[Path]) -> None:
-        """Remove the logs of a start that failed, if it made their folder."""
+        """Remove the logs of a start that failed, and the folders that it made for them."""
         if made:
             for slot in self._slots:
                 slot.log.path.unlink(missing_ok=True)
         for folder in made:
-            folder.rmdir()
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()

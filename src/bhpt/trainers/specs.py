@@ -12,7 +12,7 @@ from bhpt.trainers.command import CommandTrainer
 from bhpt.trainers.four_methods import ClassTrainer, FourMethods
 from bhpt.trainers.generator import GeneratorTrainer
 from bhpt.trainers.interface import Trainer
-from bhpt.trainers.naming import name_of, resolve
+from bhpt.trainers.naming import name_of, refuse_during_import, resolve
 
 _METHODS = ("step", "save", "load")
 
@@ -55,8 +55,10 @@ def spec_of(trainer: object) -> TrainerSpec:
     """The specification of whatever a user hands over: an object, a name or a specification.
 
     Raises:
-        Misuse: It is not a trainer, or workers could not import it.
+        Misuse: It is not a trainer, or workers could not import it, or this is a worker that only
+            imports the script to find its trainer.
     """
+    refuse_during_import()
     if isinstance(trainer, Imported | Command):
         return trainer
     if isinstance(trainer, str):
