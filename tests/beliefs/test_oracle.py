@@ -72,7 +72,8 @@ def test_evidence_equals_the_dense_gaussian_with_the_mean_integrated_out(case: C
     ).dense
     load: FloatArray = np.ones(case.values.shape[1])
     if structure.anchored:
-        load = 1 - (hypers.beta / (np.arange(1, len(load) + 1) + hypers.beta)) ** hypers.alpha
+        times = np.arange(1, len(load) + 1, dtype=np.float64)
+        load = 1 - (hypers.beta / (times + hypers.beta)) ** hypers.alpha
     common = np.kron(np.full((len(case.values),) * 2, 0.49), np.outer(load, load))
     object.__setattr__(at_mean, "covariance", at_mean.covariance + common)
     expected = at_mean.log_evidence(case.values, case.counts)

@@ -41,7 +41,8 @@ class Asymptotes:
         """Block of C, [A, B]."""
         same = (rows[:, None] == columns[None, :]).astype(float)
         if self.reduction is None:
-            return np.multiply(same, self.variance[rows][:, None])
+            diagonal: FloatArray = same * self.variance[rows][:, None]
+            return diagonal
         prior = asymptote_covariance(
             self.structure.kernel, self.hypers, self.features[rows], self.features[columns], same
         )

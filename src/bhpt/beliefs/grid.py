@@ -130,4 +130,5 @@ def _unchanged(known: Rows, values: FloatArray, counts: IntArray) -> BoolArray:
     """Which known rows have the same epochs and the same values as before, [V]."""
     same = known.counts == counts
     shared = min(known.values.shape[1], values.shape[1])
-    return same & np.all(known.values[:, :shared] == values[:, :shared], axis=1)
+    alike: BoolArray = np.all(known.values[:, :shared] == values[:, :shared], axis=1)
+    return same & alike

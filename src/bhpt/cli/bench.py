@@ -34,8 +34,9 @@ def words(text: str, option: str) -> tuple[str, ...]:
 
 def numbers(text: str) -> tuple[int, ...]:
     """Budgets as a person lists them."""
+    listed = words(text, "--budgets")
     try:
-        return tuple(int(word) for word in words(text, "--budgets"))
+        return tuple(int(word) for word in listed)
     except ValueError as error:
         raise Misuse(f"--budgets {text!r}: whole numbers of units, separated by commas") from error
 
@@ -114,8 +115,8 @@ def _show(plan: Plan, rows: list[Row]) -> None:
     means = cells(rows, "regret")
     console = Console()
     for task in plan.tasks:
-        table = Table(title=f"{task}: mean normalised regret, {plan.seeds} seeds", box=None)
-        table.add_column("policy")
+        console.print(f"{task}: mean normalised regret, {plan.seeds} seeds", style="bold")
+        table = Table("policy", box=None)
         for budget in plan.budgets:
             table.add_column(f"B={budget}", justify="right")
         for policy in plan.policies:
