@@ -8,6 +8,7 @@ from rich.table import Table
 
 from bhpt.bench.peers.registry import peers
 from bhpt.cli.bench import bench
+from bhpt.cli.peers import peers as bench_peers
 from bhpt.domain import Misuse
 from bhpt.policies.registry import ENTRIES
 
@@ -19,6 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+bench.command("peers")(bench_peers)
 app.add_typer(bench, name="bench")
 
 

@@ -77,7 +77,11 @@ class PeerProcess:
             self._folder.cleanup()
             self._stderr.close()
             raise Misuse(f"peer {name} cannot be started: {error.strerror}") from error
-        self._receive()
+        try:
+            self._receive()
+        except Misuse:
+            self.close()
+            raise
 
     def begin(self, begin: Begin) -> tuple[int, Request | None]:
         """Start a run; whatever run was going on is over.

@@ -1,5 +1,6 @@
 """Peers by name, beside the policies: what `--policies` accepts in the benchmark."""
 
+import atexit
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -112,7 +113,10 @@ def make(name: str, truth: Truth | None = None) -> Policy:
 def _process(peer: Peer) -> PeerProcess:
     """The process of the peer's adapter, one for each adapter and worker."""
     running = _running.get(peer.adapter)
-    if running is None or not running.alive:
+    if running is not None and not running.alive:
+        _running.pop(peer.adapter).close()
+        running = None
+    if running is None:
         python = ensure(peer.environment, _print)
         with resources.as_file(resources.files("bhpt.bench.peers") / "adapters") as folder:
             running = PeerProcess(
@@ -120,6 +124,13 @@ def _process(peer: Peer) -> PeerProcess:
             )
         _running[peer.adapter] = running
     return running
+
+
+@atexit.register
+def close() -> None:
+    """End all processes of peers; the next run starts them again."""
+    while _running:
+        _running.popitem()[1].close()
 
 
 def _print(line: str) -> None:
