@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import Connection, Engine, create_engine, insert, select, update
+from sqlalchemy import Connection, Engine, bindparam, create_engine, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from bhpt.domain import Misuse
@@ -26,6 +26,23 @@ from bhpt.study import Busy, Conflict, Fenced, NewerVersion, decode_event, encod
 from bhpt.study.events import Event
 
 _NOBODY = ""
+
+# built once: an append is on the way of every unit
+_FROM = (
+    select(events.c.position, events.c.digest)
+    .where(events.c.study == bindparam("study"), events.c.position >= bindparam("position"))
+    .order_by(events.c.position)
+)
+_INSERT = insert(events)
+_LEASE = select(leases.c.token, leases.c.holder, leases.c.beat, leases.c.clock).where(
+    leases.c.study == bindparam("study")
+)
+_LEASE_LOCKED = _LEASE.with_for_update()
+_BEAT = (
+    update(leases)
+    .where(leases.c.study == bindparam("of"))
+    .values(beat=leases.c.beat + 1, clock=bindparam("at"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +191,7 @@ class Store(Reader):
             raise Fenced(f"{self._address} was taken over by {who}: this driver must stop")
 
     def _beat(self, connection: Connection, clock: float) -> None:
-        connection.execute(
-            update(leases)
-            .where(leases.c.study == self._address.study)
-            .values(beat=leases.c.beat + 1, clock=clock)
-        )
+        connection.execute(_BEAT, {"of": self._address.study, "at": clock})
 
 
 def create_store(
@@ -305,24 +318,32 @@ def _check_format(engine: Engine, address: Address) -> None:
 
 def _extend(connection: Connection, address: Address, bodies: Sequence[str], expected: int) -> bool:
     """Insert events at their place; says whether they were new."""
-    previous = _digest_at(connection, address, expected)
+    place = {"study": address.study, "position": expected}
+    there = [tuple(row) for row in connection.execute(_FROM, place)]
+    previous = FIRST_DIGEST
+    if expected:
+        if not there or there[0][0] != expected:
+            raise Conflict(f"{address} has fewer than {expected} events")
+        previous = there.pop(0)[1]
+    recorded = datetime.now(UTC).isoformat(timespec="milliseconds")
     rows = []
     for position, body in enumerate(bodies, start=expected + 1):
         previous = chain(previous, body)
-        rows.append({"position": position, "body": body, "digest": previous})
-    there = connection.execute(
-        select(events.c.position, events.c.digest)
-        .where(events.c.study == address.study, events.c.position > expected)
-        .order_by(events.c.position)
-    ).all()
+        rows.append(
+            {
+                "study": address.study,
+                "position": position,
+                "recorded": recorded,
+                "body": body,
+                "digest": previous,
+            }
+        )
     if there:
-        if [(row["position"], row["digest"]) for row in rows] == [tuple(row) for row in there]:
+        if [(row["position"], row["digest"]) for row in rows] == there:
             return False
         raise Conflict(f"{address} has {there[-1][0]} events, not {expected}")
-    recorded = datetime.now(UTC).isoformat(timespec="milliseconds")
     if rows:
-        same = {"study": address.study, "recorded": recorded}
-        connection.execute(insert(events), [{**row, **same} for row in rows])
+        connection.execute(_INSERT, rows)
     return True
 
 
@@ -341,10 +362,8 @@ def _digest_at(connection: Connection, address: Address, position: int) -> str:
 
 
 def _lease(connection: Connection, address: Address, *, locked: bool = False) -> Lease:
-    query = select(leases.c.token, leases.c.holder, leases.c.beat, leases.c.clock).where(
-        leases.c.study == address.study
-    )
-    row = connection.execute(query.with_for_update() if locked else query).one_or_none()
+    query = _LEASE_LOCKED if locked else _LEASE
+    row = connection.execute(query, {"study": address.study}).one_or_none()
     if row is None:
         raise Damaged(f"{address} is damaged: its lease is missing; restore it from a copy")
     holder = None if row.holder == _NOBODY else Holder.from_text(row.holder)

@@ -66,6 +66,7 @@ class Journal:
     def __init__(self, log: EventLog, first: Sequence[Event] = ()) -> None:
         self._log = log
         self._waiting: list[Event] = []
+        self._locked = False
         if first:
             log.append(first, 0)
         events = log.read()
@@ -82,6 +83,19 @@ class Journal:
         """Events that are not in the log yet."""
         return len(self._waiting)
 
+    @property
+    def locked(self) -> bool:
+        """Whether the store refused the last write."""
+        return self._locked
+
+    def hold(self, *events: Event) -> None:
+        """Apply events and let them wait for the next write, which takes them all at once."""
+        state = self._state
+        for event in events:
+            state = apply(state, event)
+        self._waiting.extend(events)
+        self._state = state
+
     def record(self, *events: Event) -> bool:
         """Apply events and write them, or let them wait; says whether they are written.
 
@@ -89,11 +103,7 @@ class Journal:
             Misuse: An event contradicts the state; then nothing of it is kept.
             Fenced: The right to write was lost.
         """
-        state = self._state
-        for event in events:
-            state = apply(state, event)
-        self._waiting.extend(events)
-        self._state = state
+        self.hold(*events)
         return self.flush()
 
     def flush(self) -> bool:
@@ -103,7 +113,9 @@ class Journal:
         try:
             self._log.append(self._waiting, self._position)
         except Busy:
+            self._locked = True
             return False
+        self._locked = False
         self._position += len(self._waiting)
         self._waiting = []
         return True

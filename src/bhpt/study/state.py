@@ -42,8 +42,10 @@ from bhpt.study.plan import Plan
 BLAMELESS = frozenset({"stopped", "lost"})
 """Failures that say nothing about the arm: the driver stopped the unit, or died."""
 
+GENERATIONS = 2
+"""Checkpoints of an arm that are kept: the newest, and the one before in case it is damaged."""
+
 _PACES = 16  # timings of an arm that are remembered
-_GENERATIONS = 2  # checkpoints of an arm that are remembered: as many as are kept
 
 Status = Literal["open", "observed", "failed"]
 
@@ -292,7 +294,7 @@ def _(event: Observed, state: State) -> State:
         before,
         units=before.units + 1,
         ready=attempt.done + attempt.unit.epochs,
-        saved=(*before.saved, *([event.saved] if event.saved else ()))[-_GENERATIONS:],
+        saved=(*before.saved, *([event.saved] if event.saved else ()))[-GENERATIONS:],
         paces=_paces(before, event, attempt.unit.epochs),
         failures=0,
     )

@@ -35,6 +35,7 @@ Beat = Callable[[float], None]
 """Writes a sign of life with the study's clock; raises `Busy` if it cannot now."""
 
 
+_CHEAP_S = 1.0  # a shorter unit's report may wait a moment, to be written with the next decision
 _LOCKED_S = 0.05  # between two looks at a locked store
 
 
@@ -110,7 +111,6 @@ class Driver:
         """Start the session: see what is left of the last one, and go on with its units."""
         self._record(session)
         self._drop(self._rooms.freezer.missing(self.state, session.clock))
-        self._rooms.freezer.keep_best(self.state)
         for attempt in self.state.flying:
             self._drop(self._rooms.freezer.check(attempt.unit.arm, session.clock))
         events = reconcile(self.state, self._reruns_of, session.clock, unseen_s)
@@ -120,7 +120,7 @@ class Driver:
     def start_units(self) -> None:
         """Submit what was decided, and decide on more while slots are free."""
         self._submit()
-        while self._rooms.executor.free and not self._unsubmitted and self._written():
+        while self._rooms.executor.free and not self._unsubmitted and self._writable():
             found = next_unit(self.state, self._rooms.policy, self.clock(), self._reruns)
             if found is None:
                 return
@@ -151,7 +151,9 @@ class Driver:
         run = Run(came.seconds, came.setup_s, came.rerun, saved)
         _, event = report(self.state, came.attempt, came.losses, run, self.clock())
         if event is not None:
-            self._record(event)
+            self._rooms.journal.hold(event)
+        if came.seconds >= _CHEAP_S:
+            self._written()
 
     def tend(self) -> None:
         """Write what waits, give signs of life, stop what has had enough, show progress."""
@@ -200,6 +202,7 @@ class Driver:
                 raise Paused("the study's store is locked by another program: resume later")
             sleep(self._options.tick_s)
             waited += self._options.tick_s
+        self._rooms.freezer.keep_best(self.state)
 
     def _record(self, *events: Event) -> None:
         """Log events, or let them wait while the store is locked."""
@@ -219,6 +222,10 @@ class Driver:
             freezer.drop(self._drops)
             self._drops = []
         return not self._rooms.journal.waiting
+
+    def _writable(self) -> bool:
+        """Whether a decision could be logged now."""
+        return self._written() if self._rooms.journal.locked else True
 
     def _drop(self, dropped: list[CheckpointDropped]) -> None:
         """Log that checkpoints are gone, then remove what is left of them."""
@@ -314,18 +321,17 @@ def drive(
     driver: Driver, interrupts: Interrupts, sleep: Callable[[float], None] = time.sleep
 ) -> Status:
     """The loop: data goes round once a unit, until nothing more can be started."""
-    while True:
-        driver.tend()
-        if interrupts.now:
-            driver.abandon()
-            return "interrupted"
+    while not interrupts.now:
         if not interrupts.finish:
             driver.start_units()
-            if driver.spent:
-                return "done"
-        elif not driver.busy and not driver.waiting:
+        driver.tend()
+        if driver.spent and not interrupts.finish:
+            return "done"
+        if interrupts.finish and not driver.busy and not driver.waiting:
             return "interrupted"
         if not driver.busy:
             sleep(_LOCKED_S)  # the store is locked: nothing can be started until it is not
-        for report_ in driver.poll():
-            driver.take(report_)
+        for came in driver.poll():
+            driver.take(came)
+    driver.abandon()
+    return "interrupted"

@@ -52,6 +52,7 @@ class StudyFolder:
         """Make the folder, private to its user."""
         self.root.parent.mkdir(parents=True, exist_ok=True)
         make_private(self.root)
+        self.root.chmod(0o700)
 
     def best_checkpoint(self, best: Best | None) -> Path | None:
         """The files of the best checkpoint, every byte checked; None if there are none."""

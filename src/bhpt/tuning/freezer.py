@@ -9,7 +9,7 @@ from bhpt.executors import Job
 from bhpt.policies.interface import Explanation
 from bhpt.study import State
 from bhpt.study.events import CheckpointDropped, Saved
-from bhpt.study.state import Attempt
+from bhpt.study.state import GENERATIONS, Attempt, Best
 from bhpt.tuning.folder import StudyFolder, logged_checkpoints
 
 
@@ -28,7 +28,7 @@ class Freezer:
     def __init__(self, folder: StudyFolder, state: State, cap: int | None = None) -> None:
         folder.prepare()
         self._folder = folder
-        self._store = CheckpointStore(folder.checkpoints, logged_checkpoints(state))
+        self._store = CheckpointStore(folder.checkpoints, logged_checkpoints(state), GENERATIONS)
         self._cap = cap
         self._unsettled: list[Checkpoint] = []
         self._thawed: dict[int, Thawed] = {}
@@ -98,14 +98,16 @@ class Freezer:
         self._store.discard(attempt.unit.arm, attempt.number)
 
     def settle(self, state: State) -> None:
-        """The log has everything that was committed: keep the best, let go of the replaced."""
-        self.keep_best(state)
+        """The log has everything that was committed: let go of the replaced, but not the best."""
         for one in self._unsettled:
+            oldest = one.generation - GENERATIONS + 1
+            if _holds(state.best, one.arm) < oldest:
+                self.keep_best(state)
             self._store.settled(one)
         self._unsettled = []
 
     def keep_best(self, state: State) -> None:
-        """Keep the best checkpoint under a name of its own, as long as it is there."""
+        """Keep the best checkpoint under a name of its own, before its arm lets go of it."""
         best = state.best
         if best is None or best.saved is None:
             return
@@ -129,6 +131,13 @@ class Freezer:
             CheckpointDropped(one.arm, one.generation, "the cap on checkpoints", clock)
             for one in plan_drops(self._store.held, likely, self._cap, keep)
         ]
+
+
+def _holds(best: Best | None, arm: int) -> float:
+    """The generation of an arm that is the best checkpoint; infinity if none of them is."""
+    if best is None or best.saved is None or best.arm != arm:
+        return float("inf")
+    return best.saved.generation
 
 
 def likelihoods(state: State, explanation: Explanation | None) -> dict[int, float]:
