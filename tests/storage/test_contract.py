@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -17,7 +18,6 @@ from bhpt.storage import (
     open_store,
     read_store,
 )
-from bhpt.storage.store import Store
 from bhpt.study import Conflict, Fenced, Study, fold
 from bhpt.study.events import Observed
 from tests.storage.cases import FIRST, notes
@@ -171,17 +171,16 @@ def test_a_sign_of_life_carries_the_clock(place: Place) -> None:
 
 def test_a_study_runs_on_the_store_and_resumes(place: Place) -> None:
     where = place()
-    first = Study(CONFIGS, "12 epochs", seed=1, policy=Greedy())
-    events = first._journal._log.read()
-    with create_store(where, events[:2]) as store:
-        _go_on(store, 5)
-    with open_store(where) as store:
-        _go_on(store, 99)
-        assert fold(store.read()).ledger.spent == 12
+    keep = partial(create_store, where)
+    with Study(CONFIGS, "12 epochs", seed=1, policy=Greedy(), keep=keep) as study:
+        _go_on(study, 5)
+    with Study.resume(open_store(where), Greedy()) as study:
+        _go_on(study, 99)
+    with read_store(where) as reader:
+        assert fold(reader.read()).ledger.spent == 12
 
 
-def _go_on(store: Store, units: int) -> None:
-    study = Study.resume(store, Greedy())
+def _go_on(study: Study, units: int) -> None:
     for _ in range(units):
         unit = study.ask()
         if unit is None:

@@ -1,12 +1,15 @@
 """A deterministic trainer and small policies for the tests of studies."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from bhpt.domain import View
 from bhpt.policies.interface import Decision, Explanation
+from bhpt.study import Keep, MemoryLog
+from bhpt.study.events import Event
 
 
 def loss_at(config: dict[str, float], epoch: int) -> float:
@@ -17,6 +20,16 @@ def loss_at(config: dict[str, float], epoch: int) -> float:
 
 def losses_of(config: dict[str, float], done: int, epochs: int) -> list[float]:
     return [loss_at(config, done + 1 + place) for place in range(epochs)]
+
+
+def into(log: MemoryLog) -> Keep:
+    """Keep a new study in a log that the test can look at."""
+
+    def keep(first: Sequence[Event]) -> MemoryLog:
+        log.append(first, 0)
+        return log
+
+    return keep
 
 
 CONFIGS = [{"x": value / 10} for value in range(11)]

@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 
 from bhpt.study import MemoryLog, Study, decode_event, encode_event, fold
 from bhpt.study.events import Decided, Event, Observed
-from tests.study.cases import CONFIGS, Greedy, losses_of
+from tests.study.cases import CONFIGS, Greedy, into, losses_of
 
 
 def _run(log: MemoryLog, order: list[int], workers: int) -> None:
     """Ask and tell until nothing is left; `order` picks which unit in flight reports next."""
-    study = Study(CONFIGS, "23 epochs", unit=3, seed=5, workers=workers, policy=Greedy(), log=log)
+    study = Study(
+        CONFIGS, "23 epochs", unit=3, seed=5, workers=workers, policy=Greedy(), keep=into(log)
+    )
     _go_on(study, order)
 
 
@@ -78,7 +80,9 @@ def test_any_interleaving_keeps_the_invariants(
     steps: list[tuple[str, int, float]], workers: int
 ) -> None:
     log = MemoryLog()
-    study = Study(CONFIGS[:4], "17 epochs", unit=2, workers=workers, policy=Greedy(), log=log)
+    study = Study(
+        CONFIGS[:4], "17 epochs", unit=2, workers=workers, policy=Greedy(), keep=into(log)
+    )
     told: list[tuple[object, list[float]]] = []
     for what, pick, loss in steps:
         flying = study.in_flight

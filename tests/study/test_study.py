@@ -8,7 +8,7 @@ from bhpt.domain.budget import Budget
 from bhpt.policies.interface import Decision
 from bhpt.study import AskedUnit, MemoryLog, Study, fold, look
 from bhpt.study.events import Decided, Event, Observed, Rejected, SessionStarted
-from tests.study.cases import CONFIGS, Greedy, losses_of
+from tests.study.cases import CONFIGS, Greedy, into, losses_of
 
 
 def _finish(study: Study) -> int:
@@ -65,7 +65,7 @@ def test_a_unit_in_flight_is_pending_and_reserved() -> None:
 
 def test_a_decision_is_in_the_log_before_it_is_handed_out() -> None:
     log = MemoryLog()
-    study = Study(CONFIGS, "5 epochs", policy=Greedy(), log=log)
+    study = Study(CONFIGS, "5 epochs", policy=Greedy(), keep=into(log))
     unit = study.ask()
     last = log.read()[-1]
     assert isinstance(last, Decided)
@@ -75,7 +75,7 @@ def test_a_decision_is_in_the_log_before_it_is_handed_out() -> None:
 
 def test_the_same_report_again_is_ignored_and_a_different_one_rejected() -> None:
     log = MemoryLog()
-    study = Study(CONFIGS, "5 epochs", unit=2, policy=Greedy(), log=log)
+    study = Study(CONFIGS, "5 epochs", unit=2, policy=Greedy(), keep=into(log))
     unit = study.ask()
     assert unit is not None
     assert study.tell(unit, [math.nan, 0.5]) == "accepted"
@@ -146,7 +146,7 @@ def test_a_failed_unit_is_tried_again_and_then_its_arm_is_given_up() -> None:
 
 def test_more_budget_goes_on_from_where_it_was() -> None:
     log = MemoryLog()
-    study = Study(CONFIGS, "10 epochs", policy=Greedy(), log=log)
+    study = Study(CONFIGS, "10 epochs", policy=Greedy(), keep=into(log))
     _finish(study)
     study.add_budget("5 epochs")
     assert _finish(study) == 5
@@ -159,8 +159,8 @@ def test_more_budget_goes_on_from_where_it_was() -> None:
 
 def test_a_resumed_study_decides_alike() -> None:
     whole, broken = MemoryLog(), MemoryLog()
-    _finish(Study(CONFIGS, "30 epochs", unit=2, seed=3, policy=Greedy(), log=whole))
-    study = Study(CONFIGS, "30 epochs", unit=2, seed=3, policy=Greedy(), log=broken)
+    _finish(Study(CONFIGS, "30 epochs", unit=2, seed=3, policy=Greedy(), keep=into(whole)))
+    study = Study(CONFIGS, "30 epochs", unit=2, seed=3, policy=Greedy(), keep=into(broken))
     for _ in range(40):
         unit = next(iter(study.in_flight), None) or study.ask()
         if unit is None:
@@ -175,7 +175,7 @@ def test_a_resumed_study_decides_alike() -> None:
 def test_downtime_does_not_count_and_the_clock_never_goes_back() -> None:
     log = MemoryLog()
     now = [1000.0]
-    Study(CONFIGS, "100s", policy=Greedy(), log=log)
+    Study(CONFIGS, "100s", policy=Greedy(), keep=into(log))
     study = Study.resume(log, Greedy(), clock=lambda: now[0])
     now[0] += 30
     unit = study.ask()
@@ -192,7 +192,7 @@ def test_downtime_does_not_count_and_the_clock_never_goes_back() -> None:
 def test_a_deadline_is_shared_by_the_workers_and_ends() -> None:
     log = MemoryLog()
     now = [0.0]
-    Study(CONFIGS, "10s", workers=2, policy=Greedy(), log=log)
+    Study(CONFIGS, "10s", workers=2, policy=Greedy(), keep=into(log))
     study = Study.resume(log, Greedy(), clock=lambda: now[0])
     units = 0
     while pair := [unit for unit in (study.ask(), study.ask()) if unit is not None]:
@@ -215,7 +215,7 @@ class _Spy(Greedy):
 def test_costs_are_learned_and_money_is_never_exceeded() -> None:
     log = MemoryLog()
     now = [0.0]
-    Study(CONFIGS, Budget(5, "dollars", 3600.0), policy=Greedy(), log=log)
+    Study(CONFIGS, Budget(5, "dollars", 3600.0), policy=Greedy(), keep=into(log))
     spy = _Spy()
     object.__setattr__(spy, "views", [])
     study = Study.resume(log, spy, clock=lambda: now[0])
@@ -234,7 +234,7 @@ def test_costs_are_learned_and_money_is_never_exceeded() -> None:
 
 def test_a_space_is_searched_and_refined() -> None:
     log = MemoryLog()
-    study = Study({"x": (0.0, 1.0)}, "60 epochs", policy=Greedy(), log=log)
+    study = Study({"x": (0.0, 1.0)}, "60 epochs", policy=Greedy(), keep=into(log))
     _finish(study)
     origins = [e.origin for e in log.read() if hasattr(e, "origin")]
     assert origins[0] == "drawn"
@@ -272,7 +272,7 @@ def test_bad_input_is_one_clear_line(change: dict[str, object]) -> None:
 
 def test_observed_twice_in_a_log_does_not_fold() -> None:
     log = MemoryLog()
-    study = Study(CONFIGS, "5 epochs", policy=Greedy(), log=log)
+    study = Study(CONFIGS, "5 epochs", policy=Greedy(), keep=into(log))
     unit = study.ask()
     assert unit is not None
     study.tell(unit, 0.5)

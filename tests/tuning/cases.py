@@ -44,6 +44,9 @@ class DyingLog:
     def read(self, after: int = 0) -> list[Event]:
         return self._log.read(after)
 
+    def close(self) -> None:
+        self._log.close()
+
 
 @dataclass
 class LockedLog:
@@ -61,6 +64,9 @@ class LockedLog:
 
     def read(self, after: int = 0) -> list[Event]:
         return self.log.read(after)
+
+    def close(self) -> None:
+        self.log.close()
 
 
 def executor(

@@ -1,7 +1,7 @@
 """A study: an append-only log of events, the state it folds to, ask and tell."""
 
 from bhpt.study.codec import NewerVersion, decode_event, encode_event
-from bhpt.study.log import Busy, Conflict, EventLog, Fenced, Journal, MemoryLog
+from bhpt.study.log import Busy, Conflict, EventLog, Fenced, Journal, Keep, MemoryLog
 from bhpt.study.look import look
 from bhpt.study.plan import Plan, Search, Training
 from bhpt.study.state import State, apply, fold
@@ -14,6 +14,7 @@ __all__ = [
     "EventLog",
     "Fenced",
     "Journal",
+    "Keep",
     "MemoryLog",
     "NewerVersion",
     "Plan",

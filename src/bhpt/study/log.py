@@ -1,6 +1,6 @@
 """The two-method log, and the study's one way to write to it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from bhpt.domain import Misuse
@@ -37,12 +37,20 @@ class EventLog(Protocol):
         """All events but the first `after`."""
         ...
 
+    def close(self) -> None:
+        """Let go of it."""
+        ...
+
+
+Keep = Callable[[Sequence[Event]], EventLog]
+"""Creates the log of a new study from its first events."""
+
 
 class MemoryLog:
     """A log that lives as long as its process."""
 
-    def __init__(self) -> None:
-        self._events: list[Event] = []
+    def __init__(self, first: Sequence[Event] = ()) -> None:
+        self._events: list[Event] = list(first)
 
     def append(self, events: Sequence[Event], expected: int) -> None:
         """Add events after the first `expected` ones."""
@@ -54,6 +62,9 @@ class MemoryLog:
         """All events but the first `after`."""
         return self._events[after:]
 
+    def close(self) -> None:
+        """Nothing has to be let go of."""
+
 
 class Journal:
     """A log with the state that it folds to; every change of a study goes through `record`.
@@ -63,12 +74,10 @@ class Journal:
     decision has to be in the log before it is submitted.
     """
 
-    def __init__(self, log: EventLog, first: Sequence[Event] = ()) -> None:
+    def __init__(self, log: EventLog) -> None:
         self._log = log
         self._waiting: list[Event] = []
         self._locked = False
-        if first:
-            log.append(first, 0)
         events = log.read()
         self._position = len(events)
         self._state = fold(events)
@@ -119,3 +128,7 @@ class Journal:
         self._position += len(self._waiting)
         self._waiting = []
         return True
+
+    def close(self) -> None:
+        """Let go of the log."""
+        self._log.close()

@@ -5,6 +5,8 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
 
 import bhpt
 from bhpt.domain import Misuse, Unit
@@ -14,8 +16,8 @@ from bhpt.policies.registry import make_policy
 from bhpt.spaces import Config
 from bhpt.study.asking import next_unit
 from bhpt.study.drafting import default_epochs, first_events
-from bhpt.study.events import BudgetAdded, Event, SessionStarted
-from bhpt.study.log import EventLog, Journal, MemoryLog
+from bhpt.study.events import BudgetAdded, Event, SessionEnded, SessionStarted
+from bhpt.study.log import EventLog, Journal, Keep, MemoryLog
 from bhpt.study.plan import Training
 from bhpt.study.state import Attempt, State
 from bhpt.study.telling import Receipt, Run, failure, report
@@ -56,7 +58,7 @@ class Study:
         policy: By name, or a policy object.
         workers: How many units may be asked for before one is told.
         untrained: The loss of an untrained model, if it is known.
-        log: Where events are kept; in memory if None.
+        keep: Makes the log from the first events; `stored("runs/net.db")` for one that lasts.
     """
 
     def __init__(
@@ -70,7 +72,7 @@ class Study:
         policy: str | Policy = "default",
         workers: int = 1,
         untrained: float | None = None,
-        log: EventLog | None = None,
+        keep: Keep = MemoryLog,
     ) -> None:
         parsed = Budget.parse(budget)
         epochs = default_epochs(parsed, unit) if max_epochs is None else max_epochs
@@ -82,7 +84,7 @@ class Study:
             policy=policy_name(policy),
             workers=workers,
         )
-        self._begin(Journal(log or MemoryLog(), first), policy, time.monotonic)
+        self._begin(Journal(keep(first)), policy, time.monotonic)
 
     @classmethod
     def resume(
@@ -177,6 +179,22 @@ class Study:
         """Raise the limit by an amount of the same kind."""
         parsed = Budget.parse(more, self.state.ledger.budget.price_per_hour)
         self._record(BudgetAdded(parsed, self._now()))
+
+    def close(self) -> None:
+        """End the session and let go of the log; a study that is kept can be resumed."""
+        self._record(SessionEnded("closed", self._now()))
+        self._journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
     def _now(self) -> float:
         """The study's clock: seconds for which it has been running."""

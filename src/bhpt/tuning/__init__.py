@@ -3,6 +3,6 @@
 from bhpt.tuning.errors import Paused, TrainerBroken
 from bhpt.tuning.options import Options
 from bhpt.tuning.result import Result
-from bhpt.tuning.tune import resume, tune
+from bhpt.tuning.tune import open_study, resume, stored, tune
 
-__all__ = ["Options", "Paused", "Result", "TrainerBroken", "resume", "tune"]
+__all__ = ["Options", "Paused", "Result", "TrainerBroken", "open_study", "resume", "stored", "tune"]

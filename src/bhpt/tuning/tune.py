@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import bhpt
@@ -16,7 +17,7 @@ from bhpt.policies.interface import Policy
 from bhpt.policies.registry import make_policy
 from bhpt.storage import Address, Store, create_store, open_store
 from bhpt.storage.files import exists
-from bhpt.study import Journal, Training
+from bhpt.study import Journal, Keep, Study, Training
 from bhpt.study.drafting import default_epochs, first_events
 from bhpt.study.events import BudgetAdded, SessionStarted
 from bhpt.study.study import policy_name
@@ -40,6 +41,16 @@ def local_executor(trainer: TrainerSpec, workers: int, logs: Path, options: Opti
     executor = LocalExecutor(trainer, workers, logs, LocalOptions(grace_s=options.grace_s))
     executor.start()
     return executor
+
+
+def stored(where: str | Path) -> Keep:
+    """Keep an ask/tell study in a new file or on a server: `Study(…, keep=stored("net.db"))`."""
+    return partial(create_store, where)
+
+
+def open_study(where: str | Path, policy: str | Policy | None = None) -> Study:
+    """Go on with an ask/tell study that was kept."""
+    return Study.resume(open_store(where), policy)
 
 
 def _silent(*_: object) -> None:
