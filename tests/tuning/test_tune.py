@@ -1,0 +1,217 @@
+"""The whole house with real processes, files and signals."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bhpt.domain import Misuse
+from bhpt.domain.budget import Budget
+from bhpt.storage import Exists, InUse, open_store, read_store
+from bhpt.study import Training, fold
+from bhpt.study.events import Failed, SessionEnded
+from bhpt.tuning import Options, TrainerBroken, resume, tune
+from tests.study.cases import Greedy
+from tests.tuning.cases import check_invariants, essence
+from tests.tuning.trainers import Net, NoStep, generator, raising
+
+_CONFIGS = [{"x": value / 10} for value in range(11)]
+_QUICK = Options(grace_s=1.0)
+
+
+def _children() -> set[str]:
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if fields[1] == str(os.getpid()) and fields[0] != "Z":
+                found.add(entry.name)
+    return found
+
+
+def test_tune_and_resume_with_more_budget(tmp_path: Path) -> None:
+    before = _children()
+    file = tmp_path / "runs" / "net.db"
+    looks: list[int] = []
+    result = tune(
+        Net,
+        {"x": (0.0, 1.0)},
+        "24 epochs",
+        workers=2,
+        study=file,
+        unit=2,
+        max_epochs=12,
+        policy=Greedy(),
+        candidates=30,
+        options=_QUICK,
+        watch=lambda state, _: looks.append(state.reports),
+    )
+    assert result.status == "done"
+    assert result.state.ledger.spent == 24
+    check_invariants(result.state)
+    assert result.best_config is not None
+    assert looks
+    assert result.best_checkpoint is not None
+    saved = json.loads((result.best_checkpoint / "net.json").read_text())
+    assert saved["epoch"] >= 2
+    assert _children() == before
+    assert (tmp_path / "runs" / "net.db.files").stat().st_mode & 0o077 == 0
+    with pytest.raises(Exists, match="resume"):
+        tune(Net, _CONFIGS, "3 epochs", study=file, policy=Greedy())
+    more = resume(file, add_budget="6 epochs", policy=Greedy(), options=_QUICK)
+    assert more.state.ledger.spent == 30
+    assert more.best_loss <= result.best_loss
+    with pytest.raises(Misuse, match="epochs"):
+        resume(file, add_budget="6s", policy=Greedy())
+    with read_store(file) as reader:
+        events = reader.read()
+    assert fold(events).ledger.spent == 30
+    assert [e.reason for e in events if isinstance(e, SessionEnded)] == ["done", "done"]
+
+
+def test_a_generator_is_tuned_too(tmp_path: Path) -> None:
+    result = tune(
+        generator, _CONFIGS, "14 epochs", 2, tmp_path / "g.db", policy=Greedy(), options=_QUICK
+    )
+    assert result.state.ledger.spent == 14
+    assert result.best_checkpoint is None
+    assert result.best_loss < 1.5
+
+
+@pytest.mark.parametrize(
+    ("trainer", "space", "budget"),
+    [
+        (NoStep, _CONFIGS, "5 epochs"),
+        ("tests.tuning.nowhere:Net", _CONFIGS, "5 epochs"),
+        (Net, _CONFIGS, "five"),
+        (Net, {"x": (1.0, 0.0)}, "5 epochs"),
+        (Net, _CONFIGS, "$5"),
+    ],
+)
+def test_bad_input_creates_nothing(
+    tmp_path: Path, trainer: object, space: object, budget: str
+) -> None:
+    with pytest.raises(Misuse) as caught:
+        tune(trainer, space, budget, study=tmp_path / "runs" / "net.db", policy=Greedy())
+    assert "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_trainer_that_never_works_shows_what_it_said(tmp_path: Path) -> None:
+    with pytest.raises(TrainerBroken, match="no data") as caught:
+        tune(raising, _CONFIGS, "30 epochs", study=tmp_path / "r.db", policy=Greedy())
+    assert "looking for the data" in "".join(caught.value.__notes__)
+    with read_store(tmp_path / "r.db") as reader:
+        state = fold(reader.read())
+    assert not state.open
+    check_invariants(state)
+
+
+def test_a_deadline_is_kept_with_real_processes(tmp_path: Path) -> None:
+    configs = [{"x": n / 10, "sleep": 0.03 * (1 + n % 5)} for n in range(11)]
+    ended: list[float] = []
+    started = time.monotonic()
+    result = tune(
+        Net,
+        configs,
+        Budget(3, "seconds"),
+        2,
+        tmp_path / "d.db",
+        training=Training(1, 200),
+        policy=Greedy(),
+        options=_QUICK,
+        watch=lambda *_: ended.append(time.monotonic()),
+    )
+    assert result.state.clock <= 3 + _QUICK.grace_s
+    assert result.state.ledger.left == 0
+    assert time.monotonic() - started < 20
+    assert result.state.reports > 10
+
+
+_DRIVER = """
+import sys
+from bhpt.tuning import Options, resume, tune
+from tests.study.cases import Greedy
+from tests.tuning.trainers import Net
+
+if __name__ == "__main__":
+    configs = [{"x": n / 10, "sleep": 0.05} for n in range(11)]
+    how = {"policy": Greedy(), "options": Options(grace_s=1.0)}
+    if sys.argv[2] == "tune":
+        result = tune(Net, configs, "24 epochs", 1, sys.argv[1], 3, **how)
+    else:
+        result = resume(sys.argv[1], **how)
+    print(result.status, flush=True)
+"""
+
+
+def _spawn(file: Path, what: str) -> "subprocess.Popen[str]":
+    script = file.parent / "driver.py"
+    script.write_text(_DRIVER)
+    return subprocess.Popen(
+        [sys.executable, str(script), str(file), what],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(["src", "."])},
+    )
+
+
+def _wait_for(file: Path, reports: int) -> None:
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        if file.exists():
+            with read_store(file) as reader:
+                if fold(reader.read()).reports >= reports:
+                    return
+        time.sleep(0.05)
+    raise TimeoutError(f"{file} never had {reports} reports")
+
+
+def _finish(process: "subprocess.Popen[str]") -> str:
+    said, _ = process.communicate(timeout=60)
+    return said.strip()
+
+
+def test_killed_interrupted_and_contested_it_ends_like_the_uninterrupted_run(
+    tmp_path: Path,
+) -> None:
+    configs = [{"x": n / 10, "sleep": 0.05} for n in range(11)]
+    whole = tmp_path / "whole.db"
+    tune(Net, configs, "24 epochs", 1, whole, 3, policy=Greedy(), options=_QUICK)
+
+    file = tmp_path / "broken.db"
+    driver = _spawn(file, "tune")
+    _wait_for(file, 4)
+    with pytest.raises(InUse, match=f"process {driver.pid}"):
+        open_store(file)
+    driver.kill()
+    driver.communicate()
+
+    driver = _spawn(file, "resume")
+    _wait_for(file, 9)
+    driver.send_signal(signal.SIGINT)
+    assert _finish(driver) == "interrupted"
+    with read_store(file) as reader:
+        assert not fold(reader.read()).open
+
+    driver = _spawn(file, "resume")
+    _wait_for(file, 14)
+    driver.send_signal(signal.SIGINT)
+    driver.send_signal(signal.SIGTERM)
+    assert _finish(driver) == "interrupted"
+
+    assert _finish(_spawn(file, "resume")) == "done"
+    with read_store(file) as broken, read_store(whole) as uninterrupted:
+        assert essence(broken.read()) == essence(uninterrupted.read())
+        state = fold(broken.read())
+        assert not [e for e in broken.read() if isinstance(e, Failed)]
+    check_invariants(state)
+    assert state.ledger.spent == 24
