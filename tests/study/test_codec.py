@@ -57,7 +57,7 @@ _EVENTS = st.one_of(
     st.builds(BudgetAdded, st.just(Budget(3.0, "dollars", 2.0)), _FLOAT),
     st.builds(ArmClosed, _INT, _TEXT, _FLOAT),
     st.builds(CheckpointDropped, _INT, st.none() | _INT, _TEXT, _FLOAT),
-    st.builds(SessionStarted, _TEXT, _INT, _INT, _TEXT, _FLOAT),
+    st.builds(SessionStarted, _TEXT, _INT, _INT, _FLOAT),
     st.builds(SessionEnded, _TEXT, _FLOAT),
     st.builds(Rejected, _INT, _TEXT, _LOSSES, _FLOAT),
     st.builds(Noted, _TEXT, _FLOAT),

@@ -111,7 +111,7 @@ def session(
     rooms = Rooms(journal, policy or Greedy(), run, freezer)
     clock = journal.state.clock
     driver = Driver(rooms, chosen, clock)
-    driver.begin(SessionStarted("here", 1, run.slots, "test", clock), unseen_s)
+    driver.begin(SessionStarted("here", 1, run.slots, clock), unseen_s)
     status = drive(driver, interrupts or Interrupts(), sleep=lambda _: None)
     driver.end(status, lambda _: None)
     return driver.state

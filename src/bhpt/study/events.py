@@ -185,7 +185,6 @@ class SessionStarted:
     host: str
     pid: int
     workers: int
-    version: str
     clock: float
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-import bhpt
 from bhpt.domain import Misuse, Unit
 from bhpt.domain.budget import Budget
 from bhpt.policies.interface import Policy
@@ -110,7 +109,6 @@ class Study:
                 host=socket.gethostname(),
                 pid=os.getpid(),
                 workers=journal.state.plan.workers,
-                version=bhpt.__version__,
                 clock=journal.state.clock,
             )
         )

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-import bhpt
 from bhpt.domain import Misuse
 from bhpt.domain.budget import Budget
 from bhpt.executors import Executor, LocalExecutor, LocalOptions
@@ -216,7 +215,7 @@ def _session(
 
 
 def _started(workers: int, clock: float) -> SessionStarted:
-    return SessionStarted(socket.gethostname(), os.getpid(), workers, bhpt.__version__, clock)
+    return SessionStarted(socket.gethostname(), os.getpid(), workers, clock)
 
 
 def _parsed(more: str | Budget | None, budget: Budget) -> Budget | None:
