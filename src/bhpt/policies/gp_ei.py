@@ -6,11 +6,12 @@ Notation:
     θ = (log s_f, log σ, log λ_1 .. log λ_D), slice sampled; EI is averaged over the samples
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from bhpt.beliefs.hypers import Kernel
+from bhpt.beliefs.hypers import Hypers, Kernel, Structure
 from bhpt.beliefs.kernels import correlation
 from bhpt.beliefs.regression import draw_settings, log_evidence, regress
 from bhpt.domain import FloatArray, IntArray, View
@@ -54,6 +55,30 @@ class Landscape:
         return self.covariance(points, points) + self.noise**2 * np.eye(len(points))
 
 
+def drawn_landscape(structure: Structure, hypers: Hypers) -> Callable[[View], Landscape]:
+    """The prior of the last epoch's loss where curves were drawn from a Freeze-Thaw model.
+
+    What configurations do not explain, and what is left of the decay, is noise to this model.
+    """
+
+    def landscape(view: View) -> Landscape:
+        last = view.curves.epochs
+        left = (hypers.beta / (last + hypers.beta)) ** hypers.alpha if structure.anchored else 0.0
+        open_ = (hypers.beta / (2 * last + hypers.beta)) ** hypers.alpha - left**2
+        start = 0.0 if view.untrained is None else view.untrained
+        own = (1 - hypers.rho) * hypers.amplitude**2 * (1 - left) ** 2
+        return Landscape(
+            kernel=structure.kernel,
+            mean=left * start + (1 - left) * hypers.mean,
+            mean_sd=0.0,
+            amplitude=(1 - left) * hypers.amplitude * float(np.sqrt(hypers.rho)),
+            noise=float(np.sqrt(own + hypers.magnitude**2 * open_ + hypers.noise**2)),
+            lengths=hypers.lengths,
+        )
+
+    return landscape
+
+
 def predict(
     prior: Landscape, seen: FloatArray, losses: FloatArray, points: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
@@ -92,10 +117,10 @@ class GpEi:
     """Chooses the untried arm of the highest expected improvement.
 
     Attributes:
-        prior: The prior if it is known, as on drawn data; None to infer it.
+        known: The prior where it is known, as on drawn data; None to infer it.
     """
 
-    prior: Landscape | None = None
+    known: Callable[[View], Landscape] | None = None
 
     def choose(self, view: View, finished: Finished) -> Decision:
         """The arm of the highest EI, or any arm while nothing is finished."""
@@ -105,7 +130,7 @@ class GpEi:
             why = "GP-EI: nothing is known yet, any arm"
             return Decision(int(rng.choice(arms)), Explanation.in_words(why, view.arms))
         seen = view.features[finished.arms]
-        priors = [self.prior] if self.prior else sampled(seen, finished.losses, rng)
+        priors = [self.known(view)] if self.known else sampled(seen, finished.losses, rng)
         best = float(finished.losses.min())
         predicted = [predict(p, seen, finished.losses, view.features) for p in priors]
         return _highest(view, arms, best, np.array(predicted), rng)

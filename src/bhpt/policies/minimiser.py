@@ -43,7 +43,8 @@ def odds(winners: IntArray, contenders: int) -> FloatArray:
     rows, draws = winners.shape
     flat = (winners + contenders * np.arange(rows)[:, None]).ravel()
     counted = np.bincount(flat, minlength=rows * contenders).reshape(rows, contenders)
-    return counted / draws
+    frequencies: FloatArray = counted / draws
+    return frequencies
 
 
 def entropy(probabilities: FloatArray) -> FloatArray:
@@ -62,7 +63,7 @@ def gauss_hermite(nodes: int) -> tuple[FloatArray, FloatArray]:
 
 def information_gains(values: FloatArray, looks: Looks, nodes: int) -> FloatArray:
     """Expected fall of the minimiser's entropy by each look, [A]; Monte Carlo over `values`."""
-    draws, contenders = values.shape
+    contenders = values.shape[1]
     now = float(entropy(odds(values.argmin(axis=1)[None, :], contenders))[0])
     step = max(1, _CHUNK // max(1, values.size))
     count = len(looks.mean)

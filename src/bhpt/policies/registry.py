@@ -8,8 +8,12 @@ from bhpt.beliefs.hypers import LINEAR_PRIORS, LOG_PRIORS, Hypers, Sampling, Str
 from bhpt.beliefs.scale import Scale
 from bhpt.domain import Misuse
 from bhpt.policies.bhpt import Bhpt
+from bhpt.policies.entropy import EntropySearch
+from bhpt.policies.fabolas import Fabolas
+from bhpt.policies.gp_ei import GpEi, drawn_landscape
 from bhpt.policies.interface import Policy
 from bhpt.policies.next_unit import NextUnit
+from bhpt.policies.rollout import Rollout
 from bhpt.policies.schedules import (
     Scheduled,
     asha,
@@ -18,6 +22,8 @@ from bhpt.policies.schedules import (
     random_search,
     successive_halving,
 )
+from bhpt.policies.smac import make_smac
+from bhpt.policies.to_the_end import ToTheEnd
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,7 @@ class Entry:
 
 
 PAPER_BELIEF = (Structure("none", anchored=False), Scale("linear", running=False))
+FREEZE_THAW_BELIEF = (Structure("matern52", anchored=False), Scale("linear", running=False))
 OUR_BELIEF = (Structure("matern52", anchored=True), Scale("log", running=True))
 
 
@@ -52,6 +59,13 @@ def paper_belief(truth: Truth | None) -> FreezeThaw:
     if truth is not None:
         return true_belief(truth)
     return FreezeThaw(*PAPER_BELIEF, Unknown(LINEAR_PRIORS, Sampling()))
+
+
+def freeze_thaw_belief(truth: Truth | None) -> FreezeThaw:
+    """As Freeze-Thaw's authors have it: correlated by configuration; on drawn data the truth."""
+    if truth is not None:
+        return true_belief(truth)
+    return FreezeThaw(*FREEZE_THAW_BELIEF, Unknown(LINEAR_PRIORS, Sampling()))
 
 
 def our_belief(truth: Truth | None) -> FreezeThaw:
@@ -74,6 +88,12 @@ def sampled_belief(truth: Truth | None) -> FreezeThaw:
     return FreezeThaw(truth.structure, scale, Unknown(LINEAR_PRIORS, Sampling()))
 
 
+def gp_ei(truth: Truth | None) -> Policy:
+    """GP-EI; on drawn data it is told how final losses were drawn, as in the paper."""
+    known = None if truth is None else drawn_landscape(truth.structure, truth.hypers)
+    return ToTheEnd(GpEi(known))
+
+
 ENTRIES = (
     Entry("default", "what a user gets who names none", lambda t: NextUnit(our_belief(t))),
     Entry("bhpt", "the paper's rule: lowest Q, then commit", lambda t: Bhpt(paper_belief(t))),
@@ -84,6 +104,15 @@ ENTRIES = (
     Entry("bhpt-sampled", "bhpt, never told the truth", lambda t: Bhpt(sampled_belief(t))),
     Entry("next-unit-sampled", "next-unit, likewise", lambda t: NextUnit(sampled_belief(t))),
     Entry("random", "random arms, each to the end", lambda _: Scheduled(random_search)),
+    Entry("gp-ei", "a Gaussian process on finished arms, expected improvement", gp_ei),
+    Entry("smac", "the package SMAC on finished arms (extra: smac)", lambda _: make_smac()),
+    Entry("fabolas", "information per cost; part of the training as fidelity", lambda _: Fabolas()),
+    Entry(
+        "freeze-thaw",
+        "entropy search on asymptotes, basket of old and new arms",
+        lambda t: EntropySearch(freeze_thaw_belief(t)),
+    ),
+    Entry("rollout", "three steps rolled out under EI", lambda t: Rollout(paper_belief(t))),
     Entry("hyperband", "η = 3, promotions resume", lambda _: Scheduled(hyperband)),
     Entry("sh", "successive halving sized to the budget", lambda _: Scheduled(successive_halving)),
     Entry("asha", "asynchronous successive halving", lambda _: Scheduled(asha)),

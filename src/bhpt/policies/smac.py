@@ -37,7 +37,7 @@ class Smac:
 
     def choose(self, view: View, finished: Finished) -> Decision:
         """Replay SMAC over the finished arms; it has no state but what the view shows."""
-        from bhpt.policies import smac_session  # noqa: PLC0415  # the extra may be missing
+        from bhpt.policies import smac_session  # not at the top: needs the extra
 
         units = -(-view.curves.epochs // view.unit)
         bought = int(view.left / float(view.costs.min())) + len(view.curves.reports)
@@ -46,6 +46,6 @@ class Smac:
             finished=finished,
             untried=untried(view),
             trials=max(1, -(-bought // units)),
-            seed=view.seed,
+            seed=view.seed % 2**31,
         )
         return Decision(arm, Explanation.in_words(f"SMAC: {origin}", view.arms))

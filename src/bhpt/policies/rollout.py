@@ -1,0 +1,242 @@
+"""Rollout: one step looked ahead exactly, a few more under expected improvement.
+
+Notation:
+    K  arms, J = h + 1 further units of each, P  imagined paths, Q  quadrature nodes
+    z_kj    loss at the end of the j-th further unit of arm k, j = 0 .. h: jointly Gaussian
+    ζ       best value so far, on a path: imagined ones included
+    U[a] = EI_a(ζ) + E H_1,   H_i = max_k EI_k(ζ_i) + E H_(i+1),   H_h = max_k EI_k(ζ_h)
+    with E over the imagined z by Gauss-Hermite quadrature, and beliefs conditioned on it
+
+Everything that a path can show is among the K·J values z, whose covariance
+    Cov(z_kj, z_li) = Ω_kj Ω_li C_kl + [k = l] R_k,ji
+follows from the prefix tables; so to condition on an imagined unit is a rank-one change of this
+one Gaussian, done for all paths at once, and no factorisation happens inside. The arm that a
+path runs after the first is the one of highest EI; the reward of a step is the closed form, which
+the paper's formula takes by quadrature too. A unit is imagined by its last loss.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bhpt.beliefs.freeze_thaw import FreezeThaw, Mixture
+from bhpt.beliefs.posterior import Posterior
+from bhpt.domain import BoolArray, FloatArray, IntArray, Misuse, View
+from bhpt.policies.bhpt import horizon_epochs
+from bhpt.policies.improvement import improvement
+from bhpt.policies.interface import Decision, Explanation
+from bhpt.policies.minimiser import gauss_hermite
+from bhpt.policies.values import pick
+
+_BLOCK = 16_384  # improvements computed at once: they stay in the processor's cache
+
+
+@dataclass(frozen=True, eq=False)
+class Rollout:
+    """Runs the arm with the highest U.
+
+    Attributes:
+        belief: What predicts and imagines.
+        horizon: h, steps that are rolled out after the first.
+        nodes: Q, imagined losses a step.
+    """
+
+    belief: FreezeThaw
+    horizon: int = 3
+    nodes: int = 5
+
+    def decide(self, view: View) -> Decision | None:
+        """Run argmax U, with h cut to what the budget leaves."""
+        if len(view.pending):
+            raise Misuse("this policy decides one unit at a time: use one worker, or `default`")
+        if not view.choosable.any():
+            return None
+        mixture = self.belief.condition(view)
+        steps = int(view.left / float(view.costs[view.choosable].min()) + 1e-9)
+        depth = min(self.horizon, steps - 1)
+        best = min(mixture.scaled.best, mixture.scaled.start)
+        total = np.zeros(view.arms)
+        for posterior in mixture.components:
+            ahead = make_ahead(view, posterior, depth)
+            total += rollout_values(ahead, view.choosable, best, depth, self.nodes)
+        gained = total / len(mixture.components)
+        unit = gained[view.choosable].max() or 1.0  # ties are judged relative to the largest
+        arm = pick(-gained / unit, view.choosable, view.rng())
+        return Decision(arm, _explain(view, mixture, best - gained, arm, depth))
+
+
+@dataclass(frozen=True, eq=False)
+class Ahead:
+    """The Gaussian of all z, seen from now (see the notation).
+
+    Attributes:
+        mean: [K, J].
+        variance: [K, J].
+        load: Ω, [K, J].
+        own: R, covariance within an arm if its asymptote were known, [K, J, J].
+        shared: C, covariance of the asymptotes, [K, K].
+        open: Whether the arm has that many units left, [K, J].
+    """
+
+    mean: FloatArray
+    variance: FloatArray
+    load: FloatArray
+    own: FloatArray
+    shared: FloatArray
+    open: BoolArray
+
+    def rows(self, arms: IntArray, steps: IntArray) -> FloatArray:
+        """Cov(z of one arm and step a path, all z), [P, K, J]."""
+        loaded = self.load[arms, steps][:, None] * self.shared[arms]
+        rows = loaded[:, :, None] * self.load
+        rows[np.arange(len(arms)), arms] += self.own[arms, steps]
+        return rows
+
+
+def make_ahead(view: View, posterior: Posterior, depth: int) -> Ahead:
+    """Read the Gaussian of the next depth + 1 units of every arm off the prefix tables."""
+    grid, counts = posterior.grid, posterior.counts
+    arms = np.arange(view.arms)
+    starts = counts[:, None] + view.unit * np.arange(depth + 1)
+    times = np.minimum(starts + view.unit, grid.epochs) - 1
+    load = grid.omega[counts[:, None], times]
+    later = np.where(np.arange(grid.epochs) >= counts[:, None, None], grid.factor[times], 0.0)
+    own = later @ later.transpose(0, 2, 1)
+    shared = posterior.asymptotes.covariance(arms, arms)
+    steps = np.arange(depth + 1)
+    variance = own[:, steps, steps] + load**2 * shared.diagonal()[:, None]
+    mean = posterior.means[arms[:, None], times]
+    opened = (starts < grid.epochs) & view.choosable[:, None]
+    return Ahead(np.where(opened, mean, 0.0), variance, load, own, shared, opened)
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """Imagined pasts, and what is believed after each.
+
+    Attributes:
+        mean: Of all z, [P, K, J].
+        moves: One [P, K, J] a past step: what one standard deviation of its outcome moved.
+        steps: Units that each arm has been imagined to run, [P, K].
+        best: ζ, [P].
+    """
+
+    mean: FloatArray
+    moves: tuple[FloatArray, ...]
+    steps: IntArray
+    best: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One imagined unit on every path, before its outcome is known.
+
+    Attributes:
+        move: What one standard deviation of the outcome moves, [P, K, J].
+        steps: Units of each arm after it, [P, K].
+        outcomes: Imagined outcomes at the nodes, [P, Q].
+    """
+
+    move: FloatArray
+    steps: IntArray
+    outcomes: FloatArray
+
+
+def rollout_values(
+    ahead: Ahead, allowed: BoolArray, best: float, depth: int, nodes: int
+) -> FloatArray:
+    """U of the allowed arms, zero for the others, [K]."""
+    actions = np.flatnonzero(allowed)
+    count, (arms, units) = len(actions), ahead.mean.shape
+    first = improvement(ahead.mean[:, 0], np.sqrt(ahead.variance[:, 0]), best)
+    values = np.zeros(arms)
+    values[actions] = first[actions]
+    if depth:
+        paths = Paths(
+            mean=np.broadcast_to(ahead.mean, (count, arms, units)),
+            moves=(),
+            steps=np.zeros((count, arms), np.int64),
+            best=np.full(count, best),
+        )
+        values[actions] += _expected_rest(ahead, paths, actions, depth, nodes)
+    return values
+
+
+def _expected_rest(
+    ahead: Ahead, paths: Paths, arms: IntArray, depth: int, nodes: int
+) -> FloatArray:
+    """E H after the paths run `arms`, with `depth` steps still to roll, [P]."""
+    points, weights = gauss_hermite(nodes)
+    step = imagine(ahead, paths, arms, points)
+    gained, choices = next_best(ahead, paths, step, points)
+    if depth > 1:
+        children = outcomes_of(paths, step, points)
+        rest = _expected_rest(ahead, children, choices.reshape(-1), depth - 1, nodes)
+        gained += rest.reshape(gained.shape)
+    expected: FloatArray = gained @ weights
+    return expected
+
+
+def imagine(ahead: Ahead, paths: Paths, arms: IntArray, points: FloatArray) -> Step:
+    """Run the next unit of one arm on each path."""
+    here = np.arange(len(arms))
+    at = paths.steps[here, arms]
+    move = ahead.rows(arms, at)
+    for past in paths.moves:
+        move -= past[here, arms, at][:, None, None] * past
+    deviation = np.sqrt(np.maximum(move[here, arms, at], 0.0))
+    move /= np.where(deviation > 0, deviation, np.inf)[:, None, None]
+    steps = paths.steps.copy()
+    steps[here, arms] += 1
+    outcomes = paths.mean[here, arms, at][:, None] + deviation[:, None] * points
+    return Step(move, steps, outcomes)
+
+
+def next_best(
+    ahead: Ahead, paths: Paths, step: Step, points: FloatArray
+) -> tuple[FloatArray, IntArray]:
+    """The highest EI of a next unit after each outcome, and its arm, [P, Q] each."""
+    at = step.steps[:, :, None]
+    arms = np.arange(step.steps.shape[1])
+    mean = np.take_along_axis(paths.mean, at, axis=2)[:, :, 0]
+    move = np.take_along_axis(step.move, at, axis=2)[:, :, 0]
+    variance = ahead.variance[arms, step.steps] - move**2
+    for past in paths.moves:
+        variance -= np.take_along_axis(past, at, axis=2)[:, :, 0] ** 2
+    opened = ahead.open[arms, step.steps]
+    deviation = np.sqrt(np.maximum(variance, 0.0))
+    best = np.minimum(paths.best[:, None], step.outcomes)
+    gained, choices = np.empty_like(best), np.empty(best.shape, np.int64)
+    block = max(1, _BLOCK // (best.shape[1] * len(arms)))
+    for low in range(0, len(best), block):
+        part = slice(low, low + block)
+        after = mean[part, None, :] + points[:, None] * move[part, None, :]
+        each = improvement(after, deviation[part, None, :], best[part, :, None])
+        each *= opened[part, None, :]  # an arm that has no unit left improves nothing
+        choices[part] = each.argmax(axis=2)
+        gained[part] = each.max(axis=2)
+    return gained, choices
+
+
+def outcomes_of(paths: Paths, step: Step, points: FloatArray) -> Paths:
+    """Each path with each outcome, P·Q of them."""
+    count = len(points)
+    mean = paths.mean[:, None] + points[:, None, None] * step.move[:, None]
+    moves = tuple(np.repeat(move, count, axis=0) for move in (*paths.moves, step.move))
+    best = np.minimum(paths.best[:, None], step.outcomes)
+    return Paths(
+        mean=mean.reshape(-1, *mean.shape[2:]),
+        moves=moves,
+        steps=np.repeat(step.steps, count, axis=0),
+        best=best.reshape(-1),
+    )
+
+
+def _explain(view: View, mixture: Mixture, values: FloatArray, arm: int, depth: int) -> Explanation:
+    ends = mixture.ends(horizon_epochs(view, view.horizon))
+    mean = np.where(np.isfinite(ends.mean), ends.mean, np.nan)
+    end = mixture.scaled.loss(mean)
+    spread = mixture.scaled.spread(mean, np.sqrt(ends.variance))
+    value = np.where(view.choosable, mixture.scaled.loss(values), np.inf)
+    why = f"rollout: {depth + 1} units ahead arm {arm} promises {value[arm]:.4g}"
+    return Explanation(why, end, spread, value)
