@@ -4,7 +4,7 @@ from bhpt.study.events import ArmsAdded, Event, Noted, StudyCreated
 
 FIRST: tuple[Event, ...] = (
     StudyCreated(Plan(Budget(20))),
-    ArmsAdded(({"x": 1, "name": "<script>é\x01'"}, {"x": 2}), "listed"),
+    ArmsAdded(({"x": 1, "name": "<script>é\x00\ud800../'"}, {"x": 2}), "listed"),
 )
 
 

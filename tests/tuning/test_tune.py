@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -12,8 +13,9 @@ import pytest
 
 from bhpt.domain import Misuse
 from bhpt.domain.budget import Budget
+from bhpt.executors import Running
 from bhpt.storage import Exists, InUse, open_store, read_store
-from bhpt.study import Training, fold
+from bhpt.study import State, Training, fold
 from bhpt.study.events import Failed, SessionEnded
 from bhpt.tuning import Options, TrainerBroken, resume, tune
 from tests.study.cases import Greedy
@@ -134,6 +136,50 @@ def test_a_deadline_is_kept_with_real_processes(tmp_path: Path) -> None:
     assert result.state.ledger.left == 0
     assert time.monotonic() - started < 20
     assert result.state.reports > 10
+
+
+def test_a_jump_of_the_clock_moves_no_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, jumps = time.time, [0.0]
+    monkeypatch.setattr(time, "time", lambda: real() + jumps[0])
+
+    def jump(*_: object) -> None:
+        jumps[0] = 3600.0 if jumps[0] <= 0 else -3600.0
+
+    configs = [{"x": n / 10, "sleep": 0.05} for n in range(5)]
+    result = tune(
+        Net, configs, "1s", 1, tmp_path / "c.db", policy=Greedy(), options=_QUICK, watch=jump
+    )
+    assert 0.5 < result.state.clock <= 1 + _QUICK.grace_s
+    assert result.state.reports > 3
+
+
+def test_a_store_that_is_locked_for_a_while_loses_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "l.db"
+    lock: list[sqlite3.Connection] = []
+    busy: list[int] = []
+    since = [0.0]
+
+    def watch(state: State, running: tuple[Running, ...]) -> None:
+        if not lock and state.reports == 3:
+            lock.append(sqlite3.connect(file, isolation_level=None))
+            lock[0].execute("BEGIN IMMEDIATE")
+            since[0] = time.monotonic()
+        elif lock and since[0] and time.monotonic() - since[0] > 1.5:
+            lock[0].execute("ROLLBACK")
+            since[0] = 0.0
+        elif since[0]:
+            busy.append(len(running))
+
+    configs = [{"x": n / 10, "sleep": 0.1} for n in range(5)]
+    result = tune(Net, configs, "12 epochs", 2, file, policy=Greedy(), options=_QUICK, watch=watch)
+    lock[0].close()
+    assert busy
+    assert result.state.ledger.spent == 12
+    check_invariants(result.state)
+    with read_store(file) as reader:
+        assert fold(reader.read()).reports == 12
 
 
 _DRIVER = """

@@ -6,7 +6,8 @@ never write again. Readers hold nothing.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +25,9 @@ from bhpt.storage.holder import Holder
 from bhpt.storage.schema import FIRST_DIGEST, FORMAT, chain, events, leases, metadata, studies
 from bhpt.study import Busy, Conflict, Fenced, NewerVersion, decode_event, encode_event
 from bhpt.study.events import Event
+
+PATIENCE_S = 60.0
+"""How long to wait for somebody else's lock on the database, where nothing else can be done."""
 
 _NOBODY = ""
 
@@ -195,9 +199,14 @@ class Store(Reader):
 
 
 def create_store(
-    where: str | Path | Address, first: Sequence[Event], patience_s: float = 60.0
+    where: str | Path | Address, first: Sequence[Event], patience_s: float = PATIENCE_S
 ) -> Store:
     """Create a study with its first events and take its lease.
+
+    Args:
+        where: A new file, or an address.
+        first: What it begins with.
+        patience_s: How long an append waits for somebody else's lock on the database.
 
     Raises:
         Exists: There is one already; it is not touched.
@@ -208,7 +217,7 @@ def create_store(
     if address.file is not None:
         create_file(address.file, lambda engine: _create(engine, address, bodies))
     else:
-        engine = _server_engine(address, patience_s)
+        engine = _server_engine(address, PATIENCE_S)
         try:
             _create(engine, address, bodies)
         finally:
@@ -218,7 +227,7 @@ def create_store(
 
 def open_store(
     where: str | Path | Address,
-    patience_s: float = 60.0,
+    patience_s: float = PATIENCE_S,
     stale_s: float = 60.0,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Store:
@@ -226,7 +235,7 @@ def open_store(
 
     Args:
         where: Its file or address.
-        patience_s: How long to wait for somebody else's lock on the database.
+        patience_s: How long an append waits for somebody else's lock on the database.
         stale_s: How long the holder may give no sign of life, where its process cannot be seen
             from here, before it is taken for dead.
         sleep: How to wait.
@@ -238,29 +247,43 @@ def open_store(
         Misuse: There is none.
     """
     address = Address.parse(where)
-    engine = _open_engine(address, writable=True, patience_s=patience_s)
-    try:
-        before = _watch(engine, address, stale_s, sleep)
-        token = _take(engine, address, before)
-    except BaseException:
-        engine.dispose()
-        raise
-    return Store(address, engine, token, before)
+    with _locked_is_misuse(address):
+        engine = _open_engine(address, writable=True)
+        try:
+            before = _watch(engine, address, stale_s, sleep)
+            token = _take(engine, address, before)
+        finally:
+            engine.dispose()
+    return Store(address, _engine(address, writable=True, patience_s=patience_s), token, before)
 
 
-def read_store(where: str | Path | Address, patience_s: float = 5.0) -> Reader:
+def read_store(where: str | Path | Address) -> Reader:
     """Open a study to look at it; nothing is locked and nothing can be written."""
     address = Address.parse(where)
-    return Reader(address, _open_engine(address, writable=False, patience_s=patience_s))
+    with _locked_is_misuse(address):
+        return Reader(address, _open_engine(address, writable=False))
 
 
-def _open_engine(address: Address, *, writable: bool, patience_s: float) -> Engine:
-    """An engine on a study that was found to be sound."""
+@contextmanager
+def _locked_is_misuse(address: Address) -> Iterator[None]:
+    """There is nothing else to do than to open the store, so waiting has its end."""
+    try:
+        yield
+    except Busy:
+        raise InUse(f"{address} is locked by another program: try again later") from None
+
+
+def _engine(address: Address, *, writable: bool, patience_s: float) -> Engine:
     if address.file is None:
-        engine = _server_engine(address, patience_s)
-    else:
+        return _server_engine(address, patience_s)
+    return file_engine(address.file, writable=writable, patience_s=patience_s)
+
+
+def _open_engine(address: Address, *, writable: bool) -> Engine:
+    """An engine on a study that was found to be sound."""
+    if address.file is not None:
         inspect_file(address.file)
-        engine = file_engine(address.file, writable=writable, patience_s=patience_s)
+    engine = _engine(address, writable=writable, patience_s=PATIENCE_S)
     try:
         with naming_faults(str(address)):
             if address.file is not None:

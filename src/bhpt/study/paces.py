@@ -52,13 +52,14 @@ def predict_paces(features: FloatArray, seen: Mapping[int, Sequence[float]]) -> 
     Returns:
         None if nothing was timed yet.
     """
-    timed = {arm: np.asarray(paces, float) for arm, paces in seen.items() if len(paces)}
+    timed = {arm: sorted(paces) for arm, paces in seen.items() if len(paces)}
     if not timed:
         return None
     arms = np.fromiter(timed, np.int64)
-    own = np.array([np.median(paces) for paces in timed.values()])
+    middles = [_middle(paces) for paces in timed.values()]
+    own = np.array(middles)
     counts = np.array([len(paces) for paces in timed.values()])
-    noise = _noise(list(timed.values()))
+    noise = _noise(list(timed.values()), middles)
     guess = _regress(features, arms, own)
     strange = _strangeness(own - guess[arms])
     trust = counts / noise**2 / (counts / noise**2 + 1 / strange**2)
@@ -68,12 +69,21 @@ def predict_paces(features: FloatArray, seen: Mapping[int, Sequence[float]]) -> 
     return Paces(np.exp(mean), np.sqrt(variance + noise**2))
 
 
-def _noise(timed: Sequence[FloatArray]) -> float:
+def _middle(ordered: Sequence[float]) -> float:
+    """The median; there are many short lists of timings, and numpy's takes its time."""
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
+def _noise(timed: Sequence[Sequence[float]], middles: Sequence[float]) -> float:
     """Spread from unit to unit of one arm."""
-    away = [np.abs(paces - np.median(paces)) for paces in timed if len(paces) > 1]
-    if not away:
-        return _NOISE
-    return max(_LEAST, _MAD * float(np.median(np.concatenate(away))))
+    away = [
+        abs(pace - middle)
+        for paces, middle in zip(timed, middles, strict=True)
+        if len(paces) > 1
+        for pace in paces
+    ]
+    return max(_LEAST, _MAD * _middle(sorted(away))) if away else _NOISE
 
 
 def _strangeness(residuals: FloatArray) -> float:
@@ -92,6 +102,9 @@ def _regress(features: FloatArray, arms: IntArray, own: FloatArray) -> FloatArra
     X = features[arms] - middle
     cut = 3 * _strangeness(own - centre)
     y = np.clip(own - centre, -cut, cut)
-    dual = np.linalg.solve(X @ X.T + _RIDGE * np.eye(len(X)), y)
-    guess: FloatArray = centre + (features - middle) @ (X.T @ dual)
+    if X.shape[0] < X.shape[1]:
+        weights = X.T @ np.linalg.solve(X @ X.T + _RIDGE * np.eye(X.shape[0]), y)
+    else:
+        weights = np.linalg.solve(X.T @ X + _RIDGE * np.eye(X.shape[1]), X.T @ y)
+    guess: FloatArray = centre + (features - middle) @ weights
     return np.clip(guess, own.min(), own.max())
