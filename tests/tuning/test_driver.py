@@ -101,6 +101,16 @@ def test_a_kill_with_several_workers_keeps_the_invariants(tmp_path: Path, slots:
     check_invariants(state)
 
 
+def test_fewer_workers_finish_what_more_have_left(tmp_path: Path) -> None:
+    log = new_log("30 epochs", workers=3)
+    with pytest.raises(Killed):
+        session(DyingLog(log, {4: "after"}), tmp_path / "files", executor(3))
+    assert len(fold(log.read()).open) > 1
+    state = session(log, tmp_path / "files", executor(1))
+    assert state.ledger.spent == 30
+    check_invariants(state)
+
+
 def test_a_unit_left_in_flight_runs_again_under_its_own_reservation(tmp_path: Path) -> None:
     log = new_log("20 epochs")
     with pytest.raises(Killed):

@@ -107,6 +107,14 @@ def test_bad_input_creates_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("place", ["file/net.db", "file/deep/net.db", "/proc/bhpt/net.db"])
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Misuse, match="cannot write"):
+        tune(Net, _CONFIGS, "5 epochs", study=tmp_path / place, policy=Greedy())
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
 def test_a_trainer_that_never_works_shows_what_it_said(tmp_path: Path) -> None:
     with pytest.raises(TrainerBroken, match="no data") as caught:
         tune(raising, _CONFIGS, "30 epochs", study=tmp_path / "r.db", policy=Greedy())

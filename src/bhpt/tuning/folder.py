@@ -9,6 +9,7 @@ from pathlib import Path
 from bhpt.checkpoints import Checkpoint
 from bhpt.checkpoints.disk import make_private, remove_tree, sync
 from bhpt.checkpoints.manifest import FILES, verify
+from bhpt.domain import Misuse
 from bhpt.storage import Address
 from bhpt.study.state import Best, State
 
@@ -47,6 +48,16 @@ class StudyFolder:
     def best(self) -> Path:
         """The checkpoint of the best loss, kept when its arm trains on."""
         return self.root / "best"
+
+    def require_writable(self) -> None:
+        """Refuse a place where nothing can be written, before anything is.
+
+        Raises:
+            Misuse: The nearest folder that exists is not one, or not ours to write to.
+        """
+        there = next(path for path in self.root.absolute().parents if os.path.lexists(path))
+        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+            raise Misuse(f"cannot write to {there}: name another place for the study")
 
     def prepare(self) -> None:
         """Make the folder, private to its user."""

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from bhpt.checkpoints import is_disk_full
 from bhpt.domain import Misuse
 from bhpt.domain.budget import Budget
 from bhpt.executors import Executor, LocalExecutor, LocalOptions
@@ -119,7 +120,8 @@ def tune(
     if address.file is not None and os.path.lexists(address.file):
         raise exists(address.file)
     folder = StudyFolder.of(address)
-    executor = make_executor(spec, workers, folder.logs, options)
+    folder.require_writable()
+    executor = _made(make_executor, spec, workers, folder, options)
     try:
         with create_store(address, first, _WRITER_PATIENCE_S) as store:
             return _session(store, folder, chosen, executor, options, watch, workers)
@@ -166,7 +168,7 @@ def resume(
         named = state.plan.policy if policy is None else policy
         chosen = make_policy(named) if isinstance(named, str) else named
         count = state.plan.workers if workers is None else workers
-        executor = make_executor(spec, count, folder.logs, options)
+        executor = _made(make_executor, spec, count, folder, options)
         try:
             return _session(store, folder, chosen, executor, options, watch, count, more)
         finally:
@@ -210,8 +212,22 @@ def _session(
             driver.abandon()
             driver.end(str(error), time.sleep)
             raise
+        except OSError as error:
+            if is_disk_full(error):
+                raise Paused(f"the disk is full ({error}): free some space and resume") from error
+            raise
     checkpoint = folder.best_checkpoint(driver.state.best)
     return result_of(driver.state, status, str(store.address), checkpoint)
+
+
+def _made(
+    make: MakeExecutor, spec: TrainerSpec, workers: int, folder: StudyFolder, options: Options
+) -> Executor:
+    """An executor that could write its logs."""
+    try:
+        return make(spec, workers, folder.logs, options)
+    except OSError as error:
+        raise Misuse(f"cannot write to {folder.root}: {error.strerror or error}") from error
 
 
 def _started(workers: int, clock: float) -> SessionStarted:
