@@ -8,7 +8,7 @@ JOBS ?= auto
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup tune test test-all lint types layers unit bench-speed format clean
+.PHONY: help setup tune docs test test-all lint types layers unit bench-speed format clean
 help:            ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
@@ -20,6 +20,14 @@ $(READY): pyproject.toml
 	@touch $@
 
 setup: $(READY) ## make .venv with everything that development needs
+
+# no --study: each call makes a new one under runs, and its report says how to go on with it
+tune: $(READY) ## tune a small network on the digits under a hard budget of 90 epochs
+	$(BIN)/bhpt tune bhpt.examples.digits:Digits --space bhpt.examples.digits:SPACE \
+		--budget '90 epochs' --workers 2
+
+docs: $(READY) ## the documentation, into site
+	$(BIN)/mkdocs build --strict --quiet
 
 test: lint types layers unit ## lint, types, import layers, tests
 

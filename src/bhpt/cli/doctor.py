@@ -1,0 +1,212 @@
+"""`bhpt doctor`: can this machine tune, and is a study sound?"""
+
+import importlib.util
+import os
+import platform
+import shutil
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+import bhpt
+from bhpt.checkpoints import CheckpointStore
+from bhpt.checkpoints.manifest import verify
+from bhpt.cli import threads
+from bhpt.cli.consoles import page
+from bhpt.cli.errors import Failed
+from bhpt.cli.reading import Seen, see
+from bhpt.cli.wording import amount_text, one_line
+from bhpt.domain import Misuse
+from bhpt.domain.budget import Budget
+from bhpt.executors import Job, LocalExecutor
+from bhpt.storage import Damaged, create_store, read_store
+from bhpt.study import NewerVersion, Training, fold
+from bhpt.study.drafting import first_events
+from bhpt.trainers.specs import Imported
+from bhpt.tuning.folder import logged_checkpoints
+
+_PACKAGES = ("numpy", "scipy", "ConfigSpace", "SQLAlchemy", "typer", "rich")
+_EXTRAS = {
+    "plots": "matplotlib",
+    "demo": "sklearn",
+    "parquet": "pyarrow",
+    "postgres": "psycopg",
+    "yaml": "yaml",
+}
+_LEAST_FREE = 1 << 30
+_WORKER_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at; `sound` is None for what is only said."""
+
+    what: str
+    sound: bool | None
+    text: str
+
+
+def doctor(
+    study: Annotated[
+        str | None,
+        typer.Argument(help="A study whose integrity to check, too.", metavar="STUDY"),
+    ] = None,
+) -> None:
+    """Check this machine, and a study if one is named."""
+    console = page()
+    ill = 0
+    for finding in _findings(study):
+        ill += finding.sound is False
+        mark = {True: ("ok    ", "green"), False: ("FAILED", "bold red"), None: ("      ", "")}
+        console.print(
+            Text.assemble(mark[finding.sound], f" {finding.what:12} {one_line(finding.text)}"),
+            soft_wrap=True,
+        )
+    if ill:
+        raise Failed(f"{ill} of the checks failed")
+
+
+def _findings(study: str | None) -> Iterator[Finding]:
+    if study is not None:
+        yield from study_findings(study)
+    yield from _software()
+    yield from _machine()
+    with tempfile.TemporaryDirectory(prefix=".bhpt-doctor-", dir=_here()) as name:
+        yield _tried("store", lambda: _store(Path(name)))
+        yield _tried("worker", lambda: _worker(Path(name)))
+
+
+def _software() -> Iterator[Finding]:
+    python = platform.python_version()
+    yield Finding("python", sys.version_info >= (3, 11), f"{python} ({sys.executable})")
+    yield Finding("bhpt", None, bhpt.__version__)
+    yield Finding("packages", True, ", ".join(f"{name} {version(name)}" for name in _PACKAGES))
+    there = {extra: importlib.util.find_spec(name) is not None for extra, name in _EXTRAS.items()}
+    have = [extra for extra, found in there.items() if found]
+    lack = [extra for extra, found in there.items() if not found]
+    text = f"{', '.join(have) or 'none'}; not installed: {', '.join(lack) or 'none'}"
+    yield Finding("extras", None, text)
+    yield Finding("sqlite", sqlite3.sqlite_version_info >= (3, 35), sqlite3.sqlite_version)
+
+
+def _machine() -> Iterator[Finding]:
+    local = hasattr(os, "waitid")
+    yield Finding("system", local, f"{platform.system()} {platform.release()}")
+    yield Finding("cores", None, f"{len(os.sched_getaffinity(0))} for this process")
+    free = shutil.disk_usage(_here()).free
+    yield Finding("disk", free >= _LEAST_FREE, f"{free / 1e9:.1f} GB free in {_here()}")
+
+
+def _here() -> Path:
+    """The current folder, where studies and checkpoints go.
+
+    Raises:
+        Failed: It cannot be written.
+    """
+    here = Path.cwd()
+    if not os.access(here, os.W_OK):
+        raise Failed(f"the folder {here} cannot be written: go to another one")
+    return here
+
+
+def _tried(what: str, attempt: Callable[[], str]) -> Finding:
+    try:
+        return Finding(what, True, attempt())
+    except (Misuse, RuntimeError, OSError) as error:
+        return Finding(what, False, str(error))
+
+
+def _store(folder: Path) -> str:
+    """Write a small study with full synchronisation, and read it back."""
+    first = first_events(
+        [{"loss": 1.0}], Budget(1), training=Training(1, 1), trainer={"name": "probe"}
+    )
+    started = time.perf_counter()
+    with create_store(folder / "probe.db", first) as store:
+        store.renew(1.0)
+    with read_store(folder / "probe.db") as reader:
+        fold(reader.read())
+    return f"a study was written and read back in {time.perf_counter() - started:.2f} s"
+
+
+def _worker(folder: Path) -> str:
+    """Start a worker, train one unit of nothing, commit its checkpoint."""
+    threads.give_back()
+    checkpoints = CheckpointStore(folder / "checkpoints")
+    started = time.monotonic()
+    with LocalExecutor(Imported("bhpt.cli.probe:Probe"), 1, folder / "logs") as executor:
+        executor.start()
+        ready = time.monotonic()
+        executor.submit(Job(0, 0, {"loss": 1.0}, 1, 0, checkpoints.begin(0, 0), limit_s=_WORKER_S))
+        reports = executor.poll(_WORKER_S)
+        if not reports:
+            raise RuntimeError("it never answered")
+        if reports[0].failure is not None:
+            raise RuntimeError(reports[0].failure.message)
+        checkpoints.commit(0, 0, 1)
+        unit = time.monotonic() - ready
+    return f"started in {ready - started:.2f} s, one empty unit took {1000 * unit:.0f} ms"
+
+
+def study_findings(study: str) -> Iterator[Finding]:
+    """What is to be said of a study.
+
+    Raises:
+        Misuse: There is none.
+    """
+    try:
+        seen = see(study)
+    except (Damaged, NewerVersion) as error:
+        yield Finding("study", False, str(error))
+        return
+    state = seen.state
+    yield Finding("study", True, f"{seen.address}: {state.events} events, every digest is right")
+    yield _ledger(seen)
+    holder = seen.lease.holder
+    alive = {True: "which runs", False: "which is gone: resume it", None: "elsewhere"}
+    held = "nobody" if holder is None else f"{holder}, {alive[holder.is_alive()]}"
+    yield Finding("held by", None, held)
+    yield _checkpoints(seen)
+
+
+def _ledger(seen: Seen) -> Finding:
+    """The total is the sum of all attempts, and within the budget."""
+    state, ledger = seen.state, seen.state.ledger
+    total = sum(attempt.cost for attempt in state.attempts)
+    used = ledger.used + (0.0 if ledger.budget.kind == "seconds" else ledger.reserved)
+    adds_up = abs(total - ledger.spent) <= 1e-6 * max(1.0, ledger.spent)
+    fits = ledger.budget.kind == "seconds" or used <= ledger.budget.amount * (1 + 1e-9)
+    text = (
+        f"{amount_text(ledger.used, ledger.budget)} of {ledger.budget} used in "
+        f"{len(state.attempts)} attempts"
+    )
+    return Finding("ledger", adds_up and fits, text)
+
+
+def _checkpoints(seen: Seen) -> Finding:
+    """Every byte of every checkpoint in the log."""
+    logged = logged_checkpoints(seen.state)
+    missing = damaged = size = 0
+    for one in logged:
+        folder = seen.folder.checkpoints / f"arm-{one.arm:06d}" / f"gen-{one.generation:06d}"
+        size += one.bytes
+        if not folder.is_dir():
+            missing += 1
+            continue
+        try:
+            verify(folder, one.digest)
+        except (ValueError, OSError):
+            damaged += 1
+    text = f"{len(logged)} in the log ({size / 1e6:.1f} MB), {missing} missing, {damaged} damaged"
+    if missing or damaged:
+        text += ": those arms are trained again from an earlier one, at their true cost"
+    return Finding("checkpoints", not damaged and not missing, text)

@@ -1,0 +1,9 @@
+"""How a command can end other than well; `main` gives each its exit status."""
+
+
+class Interrupted(Exception):
+    """Ctrl-C; the message says how to go on."""
+
+
+class Failed(Exception):
+    """The command did what it could, and that was not enough; one clear line."""

@@ -1,0 +1,58 @@
+"""The report at the end of a session: the best configuration, and where its checkpoint is."""
+
+import shlex
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.text import Text
+
+from bhpt.cli.wording import (
+    amount_text,
+    duration,
+    loss_text,
+    resume_command,
+    used_text,
+    value_text,
+)
+from bhpt.reports.progress import Progress, progress_of
+from bhpt.tuning import Result
+
+_LABEL = 14  # columns
+
+
+def print_report(result: Result, console: Console) -> None:
+    """Say what the budget has bought; long lines are not broken, so that they can be copied."""
+    progress = progress_of(result.state)
+    console.print(Text(_headline(result, progress), "bold"), soft_wrap=True)
+    for label, text in (*_best(result, progress), *_next(result, progress)):
+        console.print(Text.assemble((f"{label:<{_LABEL}}", "dim"), text), soft_wrap=True)
+
+
+def _headline(result: Result, progress: Progress) -> str:
+    word = "Interrupted" if result.status == "interrupted" else "Done"
+    failed = f", {progress.failures} failed attempts" if progress.failures else ""
+    return (
+        f"{word}: {used_text(progress.used, progress.budget)} used in {duration(progress.clock)}, "
+        f"{progress.tried} configurations tried in {progress.reports} units{failed}"
+    )
+
+
+def _best(result: Result, progress: Progress) -> Iterator[tuple[str, Text]]:
+    if progress.best is None or result.best_config is None:
+        return
+    place = f"  arm {progress.best.arm}, epoch {progress.best.epoch}"
+    yield "best loss", Text.assemble((loss_text(result.best_loss), "bold green"), place)
+    for name, value in result.best_config.items():
+        yield f"  {value_text(name)}", Text(value_text(value), "cyan")
+    kept = "none: the trainer saves nothing"
+    yield "checkpoint", Text(str(result.best_checkpoint or kept))
+
+
+def _next(result: Result, progress: Progress) -> Iterator[tuple[str, Text]]:
+    yield "study", Text(result.study)
+    if result.status == "interrupted":
+        yield "go on", Text(resume_command(result.study))
+        return
+    more = amount_text(progress.budget.amount, progress.budget)
+    yield "more?", Text(shlex.join(["bhpt", "forecast", result.study]))
+    yield "", Text(resume_command(result.study, more))

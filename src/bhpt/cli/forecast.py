@@ -1,0 +1,55 @@
+"""`bhpt forecast`: what more budget is expected to buy."""
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from bhpt.cli.consoles import page, put
+from bhpt.cli.wording import amount_text, loss_text
+from bhpt.reports.forecast import Forecast, Outcome, forecast_study
+
+_ASSUMED = (
+    "Assumed: curves go on as the {belief} expects from what was seen so far, and the additional "
+    "budget is split evenly over the arms predicted best, as many as the last column says, without "
+    "looking at what comes in. The tuner looks after every unit, so on average it should do no "
+    "worse. The interval holds 90% of {draws} joint draws."
+)
+
+
+def forecast(
+    study: Annotated[str, typer.Argument(help="Its file or address.", metavar="STUDY")],
+    add_budget: Annotated[
+        list[str] | None,
+        typer.Option(help='An additional budget to look at, such as "50 epochs"; repeatable.'),
+    ] = None,
+) -> None:
+    """Say what more budget is expected to buy."""
+    found = forecast_study(study, add_budget or [])
+    belief = "study's belief" if found.own_belief else "default policy's belief"
+    assumed = _ASSUMED.format(belief=belief, draws=found.draws)
+    put(page(), _table(found), Text(f"\n{assumed}", "dim"))
+
+
+def _table(found: Forecast) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("more budget", no_wrap=True)
+    table.add_column("expected best loss", justify="right")
+    table.add_column("90% interval", justify="right", no_wrap=True)
+    table.add_column("lower by", justify="right")
+    table.add_column("arms", justify="right")
+    left = amount_text(found.left, found.budget)
+    table.add_row("now", loss_text(found.best), "", "", "")
+    for outcome in found.outcomes:
+        if outcome.more or found.left > 0:
+            what = amount_text(outcome.more, found.budget) if outcome.more else f"the {left} left"
+            table.add_row(what, *_cells(outcome, found.best))
+    return table
+
+
+def _cells(outcome: Outcome, best: float) -> tuple[str, str, str, str]:
+    gain = best - outcome.expected
+    part = f"{gain / abs(best):.1%}" if best else loss_text(gain)
+    interval = f"{loss_text(outcome.low)} to {loss_text(outcome.high)}"
+    return loss_text(outcome.expected), interval, part, str(outcome.arms)

@@ -1,0 +1,55 @@
+"""`bhpt status`: where a study stands, from its store; a running one is not disturbed."""
+
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from bhpt.cli.consoles import page, put
+from bhpt.cli.reading import Seen, see
+from bhpt.cli.views import flights_table, standings_table, summary
+from bhpt.cli.wording import amount_text, resume_command
+from bhpt.reports.progress import progress_of
+
+
+def status(
+    study: Annotated[str, typer.Argument(help="Its file or address.", metavar="STUDY")],
+) -> None:
+    """Say where a study stands."""
+    seen = see(study)
+    console = page()
+    clock = max(seen.state.clock, seen.lease.clock) if seen.is_running else seen.state.clock
+    progress = progress_of(seen.state, clock)
+    console.print(Text.assemble((str(seen.address), "bold"), f": {_phase(seen)}"), soft_wrap=True)
+    put(console, summary(progress))
+    if progress.flights:
+        put(console, Text(), flights_table(progress.flights))
+    if progress.standings:
+        put(console, Text(), standings_table(progress.standings))
+    checkpoint = seen.folder.best_checkpoint(seen.state.best)
+    if checkpoint is not None:
+        console.print(Text(f"\ncheckpoint of the best: {checkpoint}"), soft_wrap=True)
+
+
+def _phase(seen: Seen) -> str:
+    """Whether it runs, waits to be resumed, or is done."""
+    holder = seen.lease.holder
+    if seen.is_running:
+        return f"running, held by {holder}"
+    if seen.is_running is None:
+        return f"held by {holder}, which cannot be seen from here; last event {seen.changed}"
+    ledger = seen.state.ledger
+    command = resume_command(str(seen.address))
+    if seen.state.open:
+        return f"interrupted with {len(seen.state.open)} units in flight; go on with: {command}"
+    if ledger.left >= _least(seen):
+        left = amount_text(ledger.left, ledger.budget)
+        return f"not running, {left} left; go on with: {command}"
+    return "done"
+
+
+def _least(seen: Seen) -> float:
+    """The least that is worth a resume: one step of training, or a part of the budget."""
+    budget = seen.state.ledger.budget
+    step = float(seen.state.plan.training.step)
+    return step if budget.kind == "epochs" else 0.01 * budget.amount

@@ -1,0 +1,225 @@
+"""`bhpt tune` and `bhpt resume`: a training job and a limit in, the best model out."""
+
+import re
+from collections.abc import Callable
+from contextlib import redirect_stderr
+from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+from typing import Annotated, get_args
+
+import typer
+
+from bhpt.cli import threads
+from bhpt.cli.consoles import page
+from bhpt.cli.errors import Failed, Interrupted
+from bhpt.cli.final import print_report
+from bhpt.cli.watching import Mode, Watch, watching
+from bhpt.cli.wording import resume_command
+from bhpt.domain import Misuse
+from bhpt.domain.budget import Budget
+from bhpt.spaces import load_space
+from bhpt.storage import Address
+from bhpt.study import Training
+from bhpt.study.drafting import default_epochs
+from bhpt.trainers.naming import resolve
+from bhpt.trainers.specs import Command, Imported, TrainerSpec
+from bhpt.tuning import Options, Paused, Result
+from bhpt.tuning import resume as resume_study
+from bhpt.tuning import tune as tune_study
+
+_LOOK_S = 0.25  # between two looks at a running study
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_SIZE = re.compile(r"(\d+(?:\.\d*)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
+_FILE_SUFFIXES = (".json", ".yaml", ".yml")
+
+Progress = Annotated[
+    str, typer.Option(help="How to show progress: auto, live, plain or off.", metavar="HOW")
+]
+DiskCap = Annotated[
+    str | None,
+    typer.Option(help="Most that checkpoints may take on the disk, such as 20GB.", metavar="SIZE"),
+]
+Grace = Annotated[
+    float, typer.Option(help="Seconds between asking a unit to end and killing it.", metavar="S")
+]
+
+
+def tune(
+    budget: Annotated[
+        str, typer.Option(help='The hard limit: "200 epochs", "2h", "90s" or "$25".')
+    ],
+    space: Annotated[
+        str,
+        typer.Option(help="Ranges or configurations: a .json or .yaml file, or MODULE:NAME."),
+    ],
+    trainer: Annotated[
+        str | None,
+        typer.Argument(
+            help="A class with step, save and load, or a generator function.",
+            metavar="MODULE:TRAINER",
+        ),
+    ] = None,
+    command: Annotated[
+        str | None, typer.Option(help="A command that trains, instead of MODULE:TRAINER.")
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Units that train side by side.")] = 1,
+    study: Annotated[
+        str | None,
+        typer.Option(
+            help="A new file, or postgresql://…; a new file under runs if not given.",
+            metavar="FILE|URL",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of all randomness.")] = 0,
+    price_per_hour: Annotated[
+        float | None, typer.Option(help="What one busy worker costs an hour, for a $ budget.")
+    ] = None,
+    unit_epochs: Annotated[
+        int, typer.Option(help="Epochs in one unit, the smallest amount that is decided on.")
+    ] = 1,
+    max_epochs: Annotated[
+        int | None, typer.Option(help="How far one configuration may train.")
+    ] = None,
+    policy: Annotated[str, typer.Option(help="See `bhpt policies`.")] = "default",
+    candidates: Annotated[
+        int | None, typer.Option(help="Configurations drawn from the space at the start.")
+    ] = None,
+    untrained_loss: Annotated[
+        float | None, typer.Option(help="The loss of an untrained model, if you know it.")
+    ] = None,
+    unit_limit: Annotated[
+        float | None,
+        typer.Option(help="Seconds after which a unit counts as hung; learned if not given."),
+    ] = None,
+    retries: Annotated[
+        int, typer.Option(help="How often a failed unit is tried again before its arm is given up.")
+    ] = 2,
+    disk_cap: DiskCap = None,
+    grace: Grace = 5.0,
+    progress: Progress = "auto",
+) -> None:
+    """Find the best model that a budget can buy."""
+    mode = _mode(progress)
+    options = _options(disk_cap, grace)
+    spec = _spec(trainer, command)
+    parsed = Budget.parse(budget, price_per_hour)
+    epochs = default_epochs(parsed, unit_epochs) if max_epochs is None else max_epochs
+    training = Training(
+        unit_epochs, epochs, untrained=untrained_loss, limit_s=unit_limit, retries=retries
+    )
+    where = study if study is not None else _new_study(spec)
+    _run(
+        mode,
+        where,
+        f"bhpt tune {spec}",
+        lambda watch: tune_study(
+            spec,
+            _space(space),
+            parsed,
+            workers,
+            where,
+            seed,
+            training=training,
+            policy=policy,
+            candidates=candidates,
+            options=options,
+            watch=watch,
+        ),
+    )
+
+
+def resume(
+    study: Annotated[str, typer.Argument(help="Its file or address.", metavar="STUDY")],
+    add_budget: Annotated[
+        str | None, typer.Option(help='More of the same kind, such as "50 epochs".')
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Units that train side by side; as before if not given.")
+    ] = None,
+    policy: Annotated[
+        str | None, typer.Option(help="Another policy from here on; see `bhpt policies`.")
+    ] = None,
+    disk_cap: DiskCap = None,
+    grace: Grace = 5.0,
+    progress: Progress = "auto",
+) -> None:
+    """Go on with a study from where it was, with more budget if you like."""
+    mode = _mode(progress)
+    options = _options(disk_cap, grace)
+    _run(
+        mode,
+        study,
+        f"bhpt resume {Address.parse(study)}",
+        lambda watch: resume_study(
+            study, add_budget, workers, policy=policy, options=options, watch=watch
+        ),
+    )
+
+
+def _run(mode: Mode, study: str, title: str, session: Callable[[Watch], Result]) -> None:
+    """One session with its view, and the report at its end.
+
+    Raises:
+        Interrupted: Ctrl-C came first.
+        Failed: There is nothing to show.
+    """
+    threads.give_back()
+    shown = str(Address.parse(study))
+    try:
+        with watching(mode, title) as watch:
+            result = session(watch)
+    except Paused as error:
+        raise Paused(f"{error}; then: {resume_command(shown)}") from error
+    except KeyboardInterrupt:
+        raise Interrupted(f"if {shown} is there, go on with: {resume_command(shown)}") from None
+    print_report(result, page())
+    if result.status == "interrupted":
+        raise Interrupted(f"go on with: {resume_command(result.study)}")
+    if result.best_config is None:
+        raise Failed("no finite loss was seen: every configuration diverged")
+
+
+def _mode(text: str) -> Mode:
+    for mode in get_args(Mode):
+        if text == mode:
+            found: Mode = mode
+            return found
+    raise Misuse(f"--progress {text!r}: use auto, live, plain or off")
+
+
+def _options(disk_cap: str | None, grace: float) -> Options:
+    cap = None if disk_cap is None else size_in_bytes(disk_cap)
+    return Options(grace_s=grace, checkpoint_cap=cap, look_s=_LOOK_S)
+
+
+def size_in_bytes(text: str) -> int:
+    """Bytes of `500MB`, `20 GB` or `1GiB`."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None or not float(found[1]) > 0:
+        raise Misuse(f"--disk-cap {text!r} is not a size: write 500MB or 20GB")
+    base = 1024 if found[3] else 1000
+    return int(float(found[1]) * base ** _POWERS[found[2].lower()])
+
+
+def _spec(trainer: str | None, command: str | None) -> TrainerSpec:
+    if (trainer is None) == (command is None):
+        raise Misuse('say what to train: MODULE:TRAINER, or --command "python train.py"')
+    return Imported(trainer) if trainer is not None else Command.parse(command or "")
+
+
+def _space(text: str) -> object:
+    """A file, or a name in a module for what no file can hold."""
+    module, colon, _ = text.rpartition(":")
+    if colon and not text.lower().endswith(_FILE_SUFFIXES) and not Path(text).exists():
+        if not module:
+            raise Misuse(f"--space {text!r} is neither a file nor MODULE:NAME")
+        with redirect_stderr(StringIO()):  # a module that dies says so in one line
+            return resolve(text)
+    return load_space(text)
+
+
+def _new_study(spec: TrainerSpec) -> str:
+    """A file for a study that the user did not name; a new one each time."""
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", str(spec).rpartition(":")[2])[:40].strip("-")
+    return str(Path("runs") / f"{name.lower()}-{datetime.now(UTC):%Y%m%d-%H%M%S}.db")

@@ -1,0 +1,131 @@
+"""Pieces of the live view and of the reports, as rich renderables.
+
+Text objects, never markup: what a configuration says must not be able to draw on the terminal.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from bhpt.cli.wording import (
+    config_text,
+    duration,
+    interval_text,
+    loss_text,
+    one_line,
+    sparkline,
+    used_text,
+)
+from bhpt.reports.progress import Flight, Progress, Standing
+
+_BAR = 32
+_CURVE = 24
+
+
+def view_of(progress: Progress, title: str, notice: str = "") -> RenderableType:
+    """The whole live view.
+
+    Args:
+        progress: What to show.
+        title: Of the frame.
+        notice: A line for the person in front of it, such as what Ctrl-C did.
+    """
+    parts: list[RenderableType] = [summary(progress)]
+    if progress.flights:
+        parts += [Text(), flights_table(progress.flights)]
+    if progress.standings:
+        parts += [Text(), standings_table(progress.standings)]
+    if notice:
+        parts += [Text(), Text(notice, "bold yellow")]
+    return Panel(Group(*parts), title=Text(title, "bold"), title_align="left", border_style="blue")
+
+
+def summary(progress: Progress) -> Table:
+    """Budget, best so far, what is to be expected."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column()
+    grid.add_row("budget", _budget(progress))
+    grid.add_row("best", _best(progress))
+    if progress.config is not None:
+        grid.add_row("", Text(config_text(progress.config), "cyan"))
+    if progress.final is not None:
+        final = (interval_text(progress.final), "magenta")
+        grid.add_row("at the end", Text.assemble(final, ("  predicted, 90% interval", "dim")))
+    grid.add_row("so far", _counts(progress))
+    return grid
+
+
+def flights_table(flights: Sequence[Flight]) -> Table:
+    """What runs now and why."""
+    table = Table(box=None, pad_edge=False, header_style="dim", expand=True)
+    table.add_column("now", no_wrap=True)
+    table.add_column("epochs", justify="right", no_wrap=True)
+    table.add_column("for", justify="right", no_wrap=True)
+    table.add_column("why", ratio=1, no_wrap=True, overflow="ellipsis")
+    for flight in flights:
+        span = str(flight.last) if flight.first == flight.last else f"{flight.first}-{flight.last}"
+        table.add_row(
+            f"arm {flight.arm}", span, f"{flight.busy_s:.1f} s", Text(why_text(flight.why))
+        )
+    return table
+
+
+def standings_table(standings: Sequence[Standing]) -> Table:
+    """The best arms and their curves."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("best arms", no_wrap=True)
+    table.add_column("epochs", justify="right")
+    table.add_column("loss", justify="right")
+    table.add_column("expected end (90%)", no_wrap=True)
+    table.add_column("curve", no_wrap=True)
+    seen = np.concatenate([standing.curve for standing in standings])
+    seen = seen[np.isfinite(seen)]
+    low, high = (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 0.0)
+    for standing in standings:
+        table.add_row(
+            f"arm {standing.arm}",
+            str(standing.epochs),
+            loss_text(standing.best),
+            "" if standing.end is None else interval_text(standing.end),
+            Text(sparkline(standing.curve, low, high, _CURVE), "green"),
+        )
+    return table
+
+
+def why_text(why: str) -> str:
+    """The reason without what the columns beside it say already."""
+    return one_line(why.partition(": ")[2] or why)
+
+
+def _budget(progress: Progress) -> Table:
+    amount = progress.budget.amount
+    row = Table.grid(padding=(0, 2))
+    bar = ProgressBar(amount, progress.used, width=_BAR, finished_style="bar.complete")
+    texts = [used_text(progress.used, progress.budget)]
+    if progress.left_s is not None:
+        texts.append(f"about {duration(progress.left_s)} left")
+    row.add_row(bar, Text(", ".join(texts)))
+    return row
+
+
+def _best(progress: Progress) -> Text:
+    best = progress.best
+    if best is None:
+        return Text("no finite loss yet")
+    return Text.assemble(
+        (loss_text(best.loss), "bold green"), f"  arm {best.arm}, epoch {best.epoch}"
+    )
+
+
+def _counts(progress: Progress) -> Text:
+    failed = f", {progress.failures} failed" if progress.failures else ""
+    return Text(
+        f"{progress.tried} of {progress.candidates} configurations tried, "
+        f"{progress.reports} units{failed}, {duration(progress.clock)}"
+    )

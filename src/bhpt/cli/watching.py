@@ -1,0 +1,169 @@
+"""Progress while a study runs: a live view on a terminal, plain lines elsewhere."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+from rich.console import Console
+from rich.live import Live
+
+from bhpt.cli.views import view_of
+from bhpt.cli.wording import duration, interval_text, loss_text, used_text
+from bhpt.domain import Misuse
+from bhpt.executors import Running
+from bhpt.reports.progress import Progress, progress_of
+from bhpt.study import State
+
+Watch = Callable[[State, tuple[Running, ...]], None]
+Mode = Literal["auto", "live", "plain", "off"]
+
+_EVERY_S = 5.0  # between plain lines when nothing improves
+_FINISHING = "Ctrl-C: finishing what runs; once more to stop now"
+_STOPPING = "stopping now"
+
+
+class StudyClock:
+    """The study's clock between two events: it goes on as ours does.
+
+    Every event tells the study's clock a moment after it was read, so the least difference to
+    ours that was ever seen is the truest.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._zero = float("inf")
+
+    def read(self, state: State) -> float:
+        """Seconds for which the study has been running."""
+        now = self._now()
+        self._zero = min(self._zero, now - state.clock)
+        return now - self._zero
+
+
+class Presses:
+    """How often Ctrl-C was pressed.
+
+    The driver catches the signal and finishes in good order; Python also writes its number to a
+    descriptor, and that is how the view hears of it without standing in the way.
+    """
+
+    def __init__(self, descriptor: int | None) -> None:
+        self._descriptor = descriptor
+        self._count = 0
+
+    def notice(self) -> str:
+        """What to tell the person who pressed it."""
+        if self._descriptor is not None:
+            try:
+                numbers = os.read(self._descriptor, 64)
+            except BlockingIOError:
+                numbers = b""
+            self._count += sum(2 if number == signal.SIGTERM else 1 for number in numbers)
+        if not self._count:
+            return ""
+        return _FINISHING if self._count == 1 else _STOPPING
+
+
+@contextmanager
+def presses() -> Iterator[Presses]:
+    """Hear of Ctrl-C as long as this lasts."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    os.set_blocking(writing, False)
+    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    try:
+        yield Presses(reading)
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(reading)
+        os.close(writing)
+
+
+class PlainLines:
+    """One line at every improvement, and every few seconds.
+
+    Args:
+        pressed: Tells of Ctrl-C.
+        write: Takes a line.
+        now: The time, in seconds.
+    """
+
+    def __init__(
+        self,
+        pressed: Presses,
+        write: Callable[[str], None],
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._pressed = pressed
+        self._write = write
+        self._now = now
+        self._clock = StudyClock(now)
+        self._last = float("-inf")
+        self._best = float("inf")
+        self._notice = ""
+
+    def __call__(self, state: State, _: tuple[Running, ...]) -> None:
+        """Write a line if it is time for one."""
+        notice = self._pressed.notice()
+        if notice != self._notice:
+            self._notice = notice
+            self._write(notice)
+        best = float("inf") if state.best is None else state.best.loss
+        if best >= self._best and self._now() - self._last < _EVERY_S:
+            return
+        self._best, self._last = best, self._now()
+        self._write(plain_line(progress_of(state, self._clock.read(state))))
+
+
+def plain_line(progress: Progress) -> str:
+    """Where a study stands, in one line."""
+    parts = [f"[{duration(progress.clock)}] {used_text(progress.used, progress.budget)}"]
+    best = progress.best
+    if best is None:
+        parts.append("no finite loss yet")
+    else:
+        parts.append(f"best {loss_text(best.loss)} (arm {best.arm}, epoch {best.epoch})")
+    if progress.final is not None:
+        parts.append(f"at the end {interval_text(progress.final)}")
+    if progress.flights:
+        running = ", ".join(f"arm {one.arm} epoch {one.last}" for one in progress.flights)
+        parts.append(f"running {running}")
+    if progress.left_s is not None:
+        parts.append(f"about {duration(progress.left_s)} left")
+    return "; ".join(parts)
+
+
+@contextmanager
+def watching(mode: Mode, title: str) -> Iterator[Watch]:
+    """A view of a study for as long as this lasts.
+
+    Args:
+        mode: Live or plain; `auto` is live on a terminal.
+        title: What is tuned and where.
+    """
+    if mode not in ("auto", "live", "plain", "off"):
+        raise Misuse(f"progress {mode!r}: use auto, live, plain or off")
+    if mode == "off":
+        yield lambda _state, _running: None
+        return
+    with presses() as pressed:
+        if mode == "plain" or (mode == "auto" and not sys.stderr.isatty()):
+            yield PlainLines(pressed, _to_stderr)
+            return
+        console = Console(stderr=True)
+        clock = StudyClock()
+        with Live(console=console, auto_refresh=False, transient=True) as live:
+
+            def show(state: State, _: tuple[Running, ...]) -> None:
+                progress = progress_of(state, clock.read(state))
+                live.update(view_of(progress, title, pressed.notice()), refresh=True)
+
+            yield show
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,105 @@
+"""Numbers and names as a person reads them; nothing that could move a terminal's cursor."""
+
+import json
+import math
+import shlex
+from collections.abc import Mapping
+
+import numpy as np
+
+from bhpt.domain import FloatArray
+from bhpt.domain.budget import Budget
+from bhpt.reports.progress import Interval
+
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+def loss_text(loss: float) -> str:
+    """A loss in four digits."""
+    return f"{loss:.4g}"
+
+
+def interval_text(found: Interval) -> str:
+    """A predicted loss with its 90% interval."""
+    if not math.isfinite(found.low):
+        return loss_text(found.middle)
+    return f"{loss_text(found.middle)} ({found.low:.3g} to {found.high:.3g})"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as 0:42 or 1:02:03."""
+    whole = int(seconds)
+    minutes, hours = whole // 60, whole // 3600
+    if hours:
+        return f"{hours}:{minutes % 60:02d}:{whole % 60:02d}"
+    return f"{minutes}:{whole % 60:02d}"
+
+
+def amount_text(amount: float, budget: Budget) -> str:
+    """An amount in the currency of a budget, as `--budget` and `--add-budget` accept it."""
+    if budget.kind == "epochs":
+        return f"{amount:.0f} epochs"
+    return f"${amount:.2f}" if budget.kind == "dollars" else _span(amount)
+
+
+def used_text(used: float, budget: Budget) -> str:
+    """How much of a budget is used: `12 of 90 epochs`, `0:42 of 2:00`, `$1.20 of $5.00`."""
+    if budget.kind == "epochs":
+        return f"{used:.0f} of {budget.amount:.0f} epochs"
+    if budget.kind == "dollars":
+        return f"${used:.2f} of ${budget.amount:.2f}"
+    return f"{duration(used)} of {duration(budget.amount)}"
+
+
+def value_text(value: object) -> str:
+    """A value of a configuration; odd characters are escaped as JSON does."""
+    if isinstance(value, bool) or value is None:
+        return json.dumps(value)
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, str) and value.isprintable():
+        return value
+    return json.dumps(value)
+
+
+def config_text(config: Mapping[str, object]) -> str:
+    """A configuration in one line."""
+    return "  ".join(f"{value_text(name)}={value_text(value)}" for name, value in config.items())
+
+
+def one_line(text: str) -> str:
+    """Somebody else's text without control characters."""
+    return "".join(char if char.isprintable() else " " for char in text)
+
+
+def sparkline(curve: FloatArray, low: float, high: float, width: int) -> str:
+    """A curve as bars, on a logarithmic scale if it can be; `!` where the loss is not finite."""
+    if len(curve) > width:
+        curve = curve[np.linspace(0, len(curve) - 1, width).round().astype(int)]
+    if low > 0:
+        low, high = math.log(low), math.log(high)
+        curve = np.log(np.where(curve > 0, curve, np.nan))
+    height = high - low
+    shown = []
+    for value in curve.tolist():
+        if not math.isfinite(value):
+            shown.append("!")
+            continue
+        part = (value - low) / height if height > 0 else 0.0
+        shown.append(_BARS[min(int(max(part, 0.0) * len(_BARS)), len(_BARS) - 1)])
+    return "".join(shown)
+
+
+def resume_command(study: str, more: str = "") -> str:
+    """What to type to go on with a study."""
+    words = ["bhpt", "resume", study]
+    return shlex.join([*words, "--add-budget", more] if more else words)
+
+
+def _span(seconds: float) -> str:
+    """Seconds as 1h30m or 90s, which a budget may be written as."""
+    whole = round(seconds)
+    if whole != seconds and seconds < 600:
+        return f"{seconds:.4g}s"
+    parts = [(whole // 3600, "h"), (whole // 60 % 60, "m"), (whole % 60, "s")]
+    return "".join(f"{count}{unit}" for count, unit in parts if count) or "0s"

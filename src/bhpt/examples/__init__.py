@@ -1,0 +1,1 @@
+"""Small trainers that ship with bhpt: to try it, and to copy from."""

@@ -1,0 +1,218 @@
+"""Where a study stands: budget, best so far, what runs and why, what is still to be expected.
+
+Everything is read off the state, so the same view can be drawn while a driver runs, from the
+store of a running study, or of a moment long past.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bhpt.domain import FloatArray
+from bhpt.domain.budget import Budget
+from bhpt.spaces import Config
+from bhpt.study import State
+from bhpt.study.events import Outlook
+from bhpt.study.state import Attempt, Best
+
+NINETY = 1.645
+"""Standard deviations on either side of the middle of a 90% interval."""
+
+_SHOWN = 5  # arms in the table
+_RECENT = 50  # decisions whose predictions are still worth showing
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A loss that is not known yet: a middle and the ends of a 90% interval."""
+
+    low: float
+    middle: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """A unit in flight.
+
+    Attributes:
+        arm: Which configuration.
+        first: The first epoch that it trains.
+        last: The last one.
+        busy_s: For how long it has been running, on the study's clock.
+        expected_s: How long it should take, None if nobody knows.
+        why: Why this arm, in words.
+    """
+
+    arm: int
+    first: int
+    last: int
+    busy_s: float
+    expected_s: float | None
+    why: str
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """An arm as it stands.
+
+    Attributes:
+        arm: Which configuration.
+        epochs: Observed epochs.
+        best: Its lowest finite loss.
+        end: Where the policy last expected it to end, None if it did not say.
+        curve: Its losses, [n].
+    """
+
+    arm: int
+    epochs: int
+    best: float
+    end: Interval | None
+    curve: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """A look at a study.
+
+    Attributes:
+        budget: The limit.
+        used: What is gone of it.
+        promised: What units in flight have reserved.
+        clock: Seconds for which the study has been running.
+        left_s: Seconds until the budget is spent, None if it is or that cannot be said yet.
+        best: The lowest loss so far.
+        config: The configuration that it was seen on.
+        final: The predicted loss at the end of the budget, None if it is spent or nobody predicts.
+        flights: What runs now.
+        standings: The best arms, best first.
+        tried: Arms that were trained.
+        candidates: Arms that could be.
+        reports: Units that were reported.
+        failures: Attempts that failed.
+    """
+
+    budget: Budget
+    used: float
+    promised: float
+    clock: float
+    left_s: float | None
+    best: Best | None
+    config: Config | None
+    final: Interval | None
+    flights: tuple[Flight, ...]
+    standings: tuple[Standing, ...]
+    tried: int
+    candidates: int
+    reports: int
+    failures: int
+
+
+def progress_of(state: State, clock: float | None = None) -> Progress:
+    """Where a study stands.
+
+    Args:
+        state: The study.
+        clock: The study's clock now; the time of its last event if None.
+    """
+    ledger = state.ledger if clock is None else state.ledger.at(clock)
+    best = state.best
+    over = ledger.left <= 0 and not state.open
+    return Progress(
+        budget=ledger.budget,
+        used=min(ledger.used, ledger.budget.amount),
+        promised=0.0 if ledger.budget.kind == "seconds" else ledger.reserved,
+        clock=ledger.clock,
+        left_s=None if over else _left_s(state, ledger.clock),
+        best=best,
+        config=None if best is None else state.configs[best.arm],
+        final=None if over else predicted_final(state),
+        flights=tuple(_flight(attempt, ledger.clock) for attempt in state.flying),
+        standings=_standings(state),
+        tried=0 if state.curves is None else len(state.curves.visited),
+        candidates=len(state.configs),
+        reports=state.reports,
+        failures=sum(attempt.status == "failed" for attempt in state.attempts),
+    )
+
+
+def predicted_final(state: State) -> Interval | None:
+    """The loss that the study should end with: the best of the predicted ends, or better so far.
+
+    None if the policy predicts nothing.
+    """
+    for attempt in _latest(state):
+        ends = [one for one in attempt.outlook if math.isfinite(one.end)]
+        if ends:
+            lowest = min(ends, key=lambda one: one.end)
+            return _at_most(interval(lowest), math.inf if state.best is None else state.best.loss)
+    return None
+
+
+def interval(outlook: Outlook) -> Interval:
+    """The 90% interval of a predicted end.
+
+    A positive loss is predicted by its logarithm, so that no interval reaches below zero.
+    """
+    away = NINETY * outlook.spread
+    if not math.isfinite(away):
+        return Interval(math.nan, outlook.end, math.nan)
+    if outlook.end > 0:
+        factor = math.exp(min(away / outlook.end, 50.0))
+        return Interval(outlook.end / factor, outlook.end, outlook.end * factor)
+    return Interval(outlook.end - away, outlook.end, outlook.end + away)
+
+
+def _at_most(found: Interval, best: float) -> Interval:
+    return Interval(min(found.low, best), min(found.middle, best), min(found.high, best))
+
+
+def _latest(state: State) -> Iterator[Attempt]:
+    """The latest decisions, newest first."""
+    return iter(state.attempts[: -_RECENT - 1 : -1])
+
+
+def _flight(attempt: Attempt, clock: float) -> Flight:
+    return Flight(
+        arm=attempt.unit.arm,
+        first=attempt.done + 1,
+        last=attempt.done + attempt.unit.epochs,
+        busy_s=max(0.0, clock - attempt.started),
+        expected_s=attempt.expected_s,
+        why=attempt.why,
+    )
+
+
+def _left_s(state: State, clock: float) -> float | None:
+    """A deadline is known; epochs and money are taken to be spent as fast as so far."""
+    budget = state.ledger.budget
+    if budget.kind == "seconds":
+        return max(0.0, budget.amount - clock)
+    spent = state.ledger.spent
+    if not spent > 0 or not clock > 0:
+        return None
+    return max(0.0, budget.amount - spent) * clock / spent
+
+
+def _standings(state: State) -> tuple[Standing, ...]:
+    curves = state.curves
+    if curves is None:
+        return ()
+    rows = np.argsort(curves.best_by_row, kind="stable")[:_SHOWN]
+    ends: dict[int, Interval] = {}
+    for attempt in _latest(state):
+        for one in attempt.outlook:
+            if math.isfinite(one.end):
+                ends.setdefault(one.arm, interval(one))
+    return tuple(
+        Standing(
+            arm=int(curves.visited[row]),
+            epochs=int(curves.counts[row]),
+            best=float(curves.best_by_row[row]),
+            end=ends.get(int(curves.visited[row])),
+            curve=curves.losses[row, : curves.counts[row]],
+        )
+        for row in rows
+    )

@@ -1,0 +1,155 @@
+"""A study as tables: one row an epoch, an arm or an attempt; and all of it as one JSON value.
+
+A table has the same columns for every row, plain values only, and no NaN in JSON: losses that
+are not finite are written there as the text "nan", "inf" or "-inf".
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from bhpt.spaces import Config
+from bhpt.study import State
+
+TableName = Literal["epochs", "arms", "attempts"]
+Row = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns in order, and rows that have them all; None where there is no value."""
+
+    columns: tuple[str, ...]
+    rows: list[Row]
+
+
+def table(state: State, name: TableName) -> Table:
+    """One of the tables of a study."""
+    return _TABLES[name](state)
+
+
+def epochs_table(state: State) -> Table:
+    """Every observed loss once: which arm, which of its units, which epoch, and its settings."""
+    names = _hyper_parameters(state)
+    columns = ("arm", "unit", "epoch", "loss", "attempt", "seconds", *names.values())
+    rows: list[Row] = []
+    for attempt in state.attempts:
+        if attempt.status != "observed" or state.curves is None:
+            continue
+        arm = attempt.unit.arm
+        losses = state.curves.of_arm(arm)
+        rows += [
+            {
+                "arm": arm,
+                "unit": attempt.unit.index,
+                "epoch": epoch + 1,
+                "loss": float(losses[epoch]),
+                "attempt": attempt.number,
+                "seconds": attempt.seconds / attempt.unit.epochs,
+                **_settings(state.configs[arm], names),
+            }
+            for epoch in range(attempt.done, attempt.done + attempt.unit.epochs)
+        ]
+    return Table(columns, rows)
+
+
+def arms_table(state: State) -> Table:
+    """Every arm that was tried: how far, how good, what it cost, and its settings."""
+    names = _hyper_parameters(state)
+    columns = ("arm", "epochs", "best", "last", "cost", "seconds", "closed", *names.values())
+    rows: list[Row] = []
+    for arm in sorted(state.tried):
+        losses = [] if state.curves is None else state.curves.of_arm(arm).tolist()
+        own = [attempt for attempt in state.attempts if attempt.unit.arm == arm]
+        rows.append(
+            {
+                "arm": arm,
+                "epochs": len(losses),
+                "best": min(filter(math.isfinite, losses), default=None),
+                "last": losses[-1] if losses else None,
+                "cost": sum(attempt.cost for attempt in own),
+                "seconds": sum(attempt.seconds for attempt in own),
+                "closed": state.arm(arm).closed,
+                **_settings(state.configs[arm], names),
+            }
+        )
+    return Table(columns, rows)
+
+
+def attempts_table(state: State) -> Table:
+    """Every attempt at a unit, failed ones included; their costs add up to what was spent."""
+    columns = (
+        *("attempt", "arm", "unit", "done", "epochs", "status", "started", "seconds"),
+        *("reserved", "cost", "why", "message"),
+    )
+    rows: list[Row] = [
+        {
+            "attempt": attempt.number,
+            "arm": attempt.unit.arm,
+            "unit": attempt.unit.index,
+            "done": attempt.done,
+            "epochs": attempt.unit.epochs,
+            "status": attempt.status,
+            "started": attempt.started,
+            "seconds": attempt.seconds,
+            "reserved": attempt.reserved,
+            "cost": attempt.cost,
+            "why": attempt.why,
+            "message": attempt.message,
+        }
+        for attempt in state.attempts
+    ]
+    return Table(columns, rows)
+
+
+def as_json(state: State) -> Row:
+    """All of a study as one JSON value."""
+    best = state.best
+    whole = {
+        "plan": {**asdict(state.plan), "budget": asdict(state.ledger.budget)},
+        "used": state.ledger.used,
+        "left": state.ledger.left,
+        "spent": state.ledger.spent,
+        "clock": state.clock,
+        "best": None if best is None else {**asdict(best), "config": state.configs[best.arm]},
+        "arms": [
+            {"arm": arm, "config": state.configs[arm], "losses": _losses(state, arm)}
+            for arm in sorted(state.tried)
+        ],
+        "attempts": attempts_table(state).rows,
+    }
+    made: Row = _finite(whole)  # type: ignore[assignment]  # a dictionary stays one
+    return made
+
+
+_TABLES: dict[TableName, Callable[[State], Table]] = {
+    "epochs": epochs_table,
+    "arms": arms_table,
+    "attempts": attempts_table,
+}
+
+
+def _losses(state: State, arm: int) -> list[float]:
+    return [] if state.curves is None else state.curves.of_arm(arm).tolist()
+
+
+def _hyper_parameters(state: State) -> dict[str, str]:
+    """From the hyper-parameters of the arms that were tried to columns of their own."""
+    names = dict.fromkeys(name for arm in sorted(state.tried) for name in state.configs[arm])
+    return {name: f"config.{name}" for name in names}
+
+
+def _settings(config: Config, names: dict[str, str]) -> Row:
+    return {column: config.get(name) for name, column in names.items()}
+
+
+def _finite(value: object) -> object:
+    """The value with floats that JSON does not have as text."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return value
