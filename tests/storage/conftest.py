@@ -4,6 +4,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,8 +36,7 @@ def postgres_url() -> Iterator[str]:
         pytest.skip("needs the PostgreSQL server programs and psycopg")
     if os.geteuid() == 0 and shutil.which("setpriv") is None:
         pytest.skip("needs setpriv to run PostgreSQL as another user than root")
-    root = Path(f"/tmp/bhpt-pg-{uuid.uuid4().hex[:8]}")  # sockets need a short path
-    root.mkdir(mode=0o777)
+    root = Path(tempfile.mkdtemp(prefix="bhpt-pg-"))  # sockets need a short path
     root.chmod(0o777)
     data = root / "data"
     try:
