@@ -21,8 +21,8 @@ def improvement(mean: FloatArray, deviation: FloatArray, best: FloatArray | floa
     """E(ζ - X)⁺, never negative; shapes broadcast, a deviation of zero means X is known."""
     gap = best - mean
     uncertain = deviation > 0
-    s = gap / np.where(uncertain, deviation, 1.0)
-    gained: FloatArray = ndtr(s)  # in place from here on: rollouts come here with a million
+    s = np.asarray(gap / np.where(uncertain, deviation, 1.0))
+    gained = np.asarray(ndtr(s))  # in place from here on: rollouts come here with a million
     gained *= s
     np.square(s, out=s)
     s *= -0.5
