@@ -1,6 +1,7 @@
 """`bhpt`: exit status 0 done, 1 failed, 2 misuse, 130 interrupted; errors are one clear line."""
 
 import os
+import re
 import sys
 import traceback
 from pathlib import Path
@@ -31,6 +32,7 @@ FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 _FAILURES = (Failed, Paused, TrainerBroken, StoreFailed, Busy, DiskFull)
 _TRACEBACK = "BHPT_TRACEBACK"
 _PYTHONS = "Traceback (most recent call last):"
+_INSIDE = re.compile(r'^ *File ".*", line \d+', re.MULTILINE)  # a traceback without its head
 
 app = typer.Typer(
     name="bhpt",
@@ -130,7 +132,7 @@ def _say(line: str, status_: int, notes: list[str] | None = None) -> int:
 def _own_words(error: Misuse) -> list[str]:
     """What a module printed itself before it died: the line says what Python would add."""
     notes = [note.partition(_PYTHONS)[0].rstrip() for note in getattr(error, "__notes__", [])]
-    return [note for note in notes if note]
+    return [note for note in notes if note and not _INSIDE.search(note)]
 
 
 if __name__ == "__main__":

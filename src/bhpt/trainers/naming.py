@@ -9,7 +9,7 @@ import importlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -143,16 +143,28 @@ def _dying_in_one_line(name: str) -> Iterator[None]:
     except Misuse:
         raise
     except (Exception, SystemExit) as error:
-        traceback.print_exc()
+        _tell(error)
         said = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
         raise Misuse(f"module {name!r} fails at import: {said}{_place(error)}") from error
     finally:
         _importing.pop()
 
 
+def _tell(error: BaseException) -> None:
+    """Print the traceback without our own frames, which would push a log's last words out."""
+    story = traceback.TracebackException.from_exception(error)
+    story.stack = traceback.StackSummary.from_list(_own(story.stack))
+    print("".join(story.format()), end="", file=sys.stderr, flush=True)
+
+
+def _own(frames: Iterable[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
+    """The frames of the user's code."""
+    machinery = ("importlib", __file__)
+    return [frame for frame in frames if not any(part in frame.filename for part in machinery)]
+
+
 def _place(error: BaseException) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if "importlib" not in frame.filename]
+    own = _own(traceback.extract_tb(error.__traceback__))
     return f" ({Path(own[-1].filename).name} line {own[-1].lineno})" if own else ""
 
 

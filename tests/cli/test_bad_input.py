@@ -1,0 +1,209 @@
+"""Bad input: one clear line, exit status 2, nothing created or lost."""
+
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from tests.cli.cases import Answer, Folder
+
+
+def refused(answer: Answer, *parts: str) -> None:
+    assert answer.status == 2, answer
+    assert len(answer.errors) == 1, answer.err
+    assert answer.out == ""
+    assert answer.err.startswith("bhpt: ")
+    for part in parts:
+        assert part in answer.err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--budget", "0"], "budget '0'"),
+        (["--budget", "0 epochs"], "more than 0"),
+        (["--budget", "-3"], "budget '-3'"),
+        (["--budget", "-3 epochs"], "more than 0"),
+        (["--budget", "five"], "budget 'five'"),
+        (["--budget", "10 parsecs"], "unknown unit"),
+        (["--budget", "$5"], "price"),
+        (["--budget", "$5", "--price-per-hour", "-1"], "more than 0"),
+        (["--workers", "0"], "worker"),
+        (["--workers", "many"], "--workers"),
+        (["--unit-epochs", "0"], "unit"),
+        (["--max-epochs", "0"], "epochs"),
+        (["--unit-limit", "-1"], "limit"),
+        (["--retries", "-1"], "retries"),
+        (["--seed", "-1"], "seed"),
+        (["--policy", "magic"], "bhpt policies"),
+        (["--candidates", "0"], "candidates"),
+        (["--disk-cap", "much"], "500MB"),
+        (["--progress", "loud"], "auto"),
+        (["--grace", "-1"], "grace"),
+        (["--space", "nowhere.json"], "no such file"),
+        (["--space", "nowhere:SPACE"], "no module 'nowhere'"),
+        (["--space", "job:NOTHING"], "no 'NOTHING'"),
+        (["--study", "listed.json/s.db"], "listed.json"),
+        (["--study", "mysql://somewhere/s"], "mysql"),
+        (["--no-such-option"], "No such option"),
+        (["--command", "python train.py"], "MODULE:TRAINER"),
+    ],
+)
+def test_options(folder: Folder, words: list[str], says: str) -> None:
+    before = folder.files()
+    refused(folder.tune(*words), says)
+    assert folder.files() == before
+
+
+@pytest.mark.parametrize(
+    ("space", "says"),
+    [
+        ("{}", "empty"),
+        ("[]", "no configurations"),
+        ("{", "not valid JSON"),
+        ("3", "ranges"),
+        ('{"rate": {"min": 1, "max": 1}}', "empty or reversed"),
+        ('{"rate": {"min": 2, "max": 1}}', "empty or reversed"),
+        ('{"rate": {"min": 0, "max": 1, "log": true}}', "above 0"),
+        ('{"rate": {"min": 0, "max": 1, "type": "complex"}}', "unknown type 'complex'"),
+        ('{"rate": {"choices": []}}', "at least one choice"),
+        ('{"rate": {"minimum": 0}}', "unknown word 'minimum'"),
+        ('{"rate": [0.1, 0.9]}', "range or two choices"),
+    ],
+)
+def test_spaces(folder: Folder, space: str, says: str) -> None:
+    folder.write("bad.json", space)
+    before = folder.files()
+    refused(folder.tune("--space", "bad.json"), says)
+    assert folder.files() == before
+
+
+@pytest.mark.parametrize(
+    ("trainer", "text", "says"),
+    [
+        ("nowhere:Net", "", "no module 'nowhere'"),
+        ("job", "", "MODULE:NAME"),
+        ("job:Nett", "", "did you mean 'Net'?"),
+        ("job:NoStep", "", "lacks step()"),
+        ("job:SPACE", "", "neither a class"),
+        ("broken:Net", "1 / 0", "fails at import: ZeroDivisionError"),
+        ("broken:Net", "import sys; sys.exit(3)", "fails at import: SystemExit: 3"),
+        ("broken:Net", "import nowhere_else", "fails at import: ModuleNotFoundError"),
+        ("broken.py:Net", "def (", "fails at import: SyntaxError"),
+    ],
+)
+def test_trainers(folder: Folder, trainer: str, text: str, says: str) -> None:
+    folder.write("broken.py", text)
+    before = folder.files()
+    refused(folder.tune(trainer=trainer), says)
+    assert folder.files() == before
+
+
+def test_what_a_dying_module_printed_is_shown(folder: Folder) -> None:
+    folder.write("broken.py", "print('no device found', flush=True)\nraise SystemExit(1)")
+    answer = folder.tune(trainer="broken:Net")
+    assert answer.status == 2
+    assert [line.strip() for line in answer.errors[:-1]] == ["| no device found"]
+    assert "fails at import" in answer.errors[-1]
+
+
+def test_a_module_that_kills_its_process(folder: Folder) -> None:
+    folder.write("broken.py", "import os; os._exit(7)")
+    before = folder.files()
+    answer = folder.tune(trainer="broken:Net")
+    assert answer.status == 2
+    assert "status 7" in answer.errors[-1]
+    assert folder.files() == before
+
+
+def test_no_trainer_at_all(folder: Folder) -> None:
+    refused(folder.bhpt("tune", "--space", "space.json", "--budget", "5 epochs"), "MODULE:TRAINER")
+
+
+def test_no_budget(folder: Folder) -> None:
+    refused(folder.bhpt("tune", "job:Net", "--space", "space.json"), "--budget")
+
+
+def test_unknown_command(folder: Folder) -> None:
+    refused(folder.bhpt("tuen"), "tuen")
+
+
+def test_a_study_that_exists_is_not_touched(study: Folder) -> None:
+    before = study.files()
+    refused(study.tune(), "exists already", "bhpt resume s.db")
+    assert study.files() == before
+
+
+def test_a_folder_that_cannot_be_written(folder: Folder) -> None:
+    before = folder.files()
+    refused(folder.tune("--study", "/proc/nowhere/s.db"), "/proc/nowhere")
+    assert folder.files() == before
+
+
+EVERY = [
+    ("status", "s.db"),
+    ("resume", "s.db"),
+    ("forecast", "s.db"),
+    ("export", "s.db"),
+]
+
+
+@pytest.mark.parametrize("words", EVERY, ids=lambda words: words[0])
+class TestStores:
+    def test_there_is_none(self, folder: Folder, words: tuple[str, ...]) -> None:
+        before = folder.files()
+        refused(folder.bhpt(*words), "no study s.db")
+        assert folder.files() == before
+
+    def test_a_foreign_file(self, folder: Folder, words: tuple[str, ...]) -> None:
+        folder.write("s.db", "shopping list")
+        before = folder.files()
+        refused(folder.bhpt(*words), "not a bhpt study")
+        assert folder.files() == before
+
+    def test_an_empty_file(self, folder: Folder, words: tuple[str, ...]) -> None:
+        folder.write("s.db", "")
+        before = folder.files()
+        refused(folder.bhpt(*words), "empty")
+        assert folder.files() == before
+
+    def test_a_newer_version(self, study: Folder, words: tuple[str, ...]) -> None:
+        with closing(sqlite3.connect(study.path / "s.db")) as connection:
+            connection.execute("PRAGMA user_version=1000")
+        before = study.files()
+        refused(study.bhpt(*words), "newer version")
+        assert study.files() == before
+
+
+def test_more_budget_of_another_kind(study: Folder) -> None:
+    before = study.bhpt("export", "s.db").out
+    refused(study.bhpt("resume", "s.db", "--add-budget", "2h"), "counts epochs")
+    refused(study.bhpt("forecast", "s.db", "--add-budget", "2h"), "counts epochs")
+    assert study.bhpt("export", "s.db").out == before
+
+
+@pytest.mark.parametrize("more", ["0", "-3", "five", "10 parsecs", "$5"])
+def test_more_budget_that_is_none(study: Folder, more: str) -> None:
+    refused(study.bhpt("resume", "s.db", "--add-budget", more))
+
+
+def test_export_refuses(study: Folder) -> None:
+    before = study.files()
+    refused(study.bhpt("export", "s.db", "--format", "xls"), "csv, json or parquet")
+    refused(study.bhpt("export", "s.db", "--rows", "lines"), "attempts")
+    refused(study.bhpt("export", "s.db", "--out", "s.db"), "the study itself")
+    refused(study.bhpt("export", "s.db", "--out", "nowhere/t.csv"), "nowhere/t.csv")
+    refused(study.bhpt("export", "s.db", "--out", "job.py/t.csv"), "job.py/t.csv")
+    assert {name for name in study.files() if "s.db-" not in name} == set(before)
+    assert study.files()["s.db"] == before["s.db"]
+
+
+def test_hostile_values_are_escaped(folder: Folder) -> None:
+    nasty = "\x1b[2J[bold red]x[/]\n<script>../\u0000"
+    folder.write("listed.json", json.dumps([{"rate": 0.1, "depth": 1, "name": nasty}]))
+    answer = folder.tune("--budget", "2 epochs")
+    assert answer.status == 0, answer
+    assert "\x1b" not in answer.out + answer.err
+    assert "[bold red]" in answer.out
+    assert "\x1b" not in folder.bhpt("status", "s.db").out
