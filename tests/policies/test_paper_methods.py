@@ -228,7 +228,7 @@ def test_gp_ei_learns_which_feature_matters() -> None:
 def test_gp_ei_finds_a_smooth_minimum_sooner_than_chance() -> None:
     x = np.linspace(0, 1, 60)[:, None]
     ends = (x[:, 0] - 0.73) ** 2
-    task = Task("t", np.tile(ends[:, None], (1, 2)) + [[0.1, 0.0]], 1.0, 1, x)
+    task = Task("t", ends[:, None] + np.array([[0.1, 0.0]]), 1.0, 1, x)
     found = []
     for seed in range(6):
         run = simulate(task, make_policy("gp-ei"), 16, seed)
@@ -284,7 +284,7 @@ def test_quadrature_odds_and_entropy() -> None:
     assert weights @ points**8 == pytest.approx(105)
     found = odds(np.array([[0, 0, 1, 2], [2, 2, 2, 2]]), 3)
     np.testing.assert_allclose(found, [[0.5, 0.25, 0.25], [0, 0, 1]])
-    np.testing.assert_allclose(entropy(found), [1.5 * np.log(2), 0])
+    np.testing.assert_allclose(entropy(found), np.array([1.5 * np.log(2), 0.0]))
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
