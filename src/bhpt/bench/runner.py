@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bhpt.bench.catalogue import load
+from bhpt.bench.groups import Groups, GroupShare, group_shares
 from bhpt.bench.metrics import score
 from bhpt.bench.peers import registry
 from bhpt.bench.simulate import simulate
@@ -50,11 +51,20 @@ class Plan:
                         yield Run(task, policy, budget, seed)
 
 
-def one(run: Run, data: Path | None, arms: int | None) -> Row:
+@dataclass(frozen=True)
+class Outcome:
+    """What a run leaves: its row, and the shares of families where arms have them."""
+
+    row: Row
+    shares: tuple[GroupShare, ...]
+
+
+def one(run: Run, data: Path | None, arms: int | None) -> Outcome:
     """Run one cell of the benchmark."""
     task = load(run.task, run.seed, data, arms)
-    policy = registry.make(run.policy, task.truth)
-    return Row(run, score(task, run.budget, simulate(task, policy, run.budget, run.seed)))
+    policy = registry.make(run.policy, task.truth, task.features)
+    ran = simulate(task, policy, run.budget, run.seed)
+    return Outcome(Row(run, score(task, run.budget, ran)), group_shares(task, run, ran))
 
 
 def run_plan(
@@ -69,24 +79,43 @@ def run_plan(
         progress: Told (rows done, rows in all, the row just done) from the start on.
     """
     plan.check()
+    registry.prepare(plan.policies)
+    return run_missing(list(plan.runs()), out, jobs, progress, Source(plan.data, plan.arms))
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where tasks that are not packaged come from, and how many arms are drawn of each."""
+
+    data: Path | None = None
+    arms: int | None = None
+
+
+def run_missing(
+    wanted: list[Run],
+    out: Path,
+    jobs: int,
+    progress: Callable[[int, int, Row | None], None],
+    source: Source,
+) -> list[Row]:
+    """Run those of the wanted runs that the table in `out` does not have; returns all of them."""
     if jobs < 1:
         raise Misuse(f"--jobs {jobs}: at least one is needed")
-    results = Results(out)
-    registry.prepare(plan.policies)
-    wanted = list(plan.runs())
+    results, groups = Results(out), Groups(out)
     known = {row.run for row in results.rows()}
     todo = [run for run in wanted if run not in known]
     done = len(wanted) - len(todo)
     progress(done, len(wanted), None)
-    for row in _parallel(todo, plan, min(jobs, len(todo))):
-        results.append(row)
+    for outcome in _parallel(todo, source, min(jobs, len(todo))):
+        groups.append(outcome.shares)
+        results.append(outcome.row)
         done += 1
-        progress(done, len(wanted), row)
+        progress(done, len(wanted), outcome.row)
     asked = set(wanted)
     return [row for row in results.rows() if row.run in asked]
 
 
-def _parallel(todo: list[Run], plan: Plan, jobs: int) -> Iterator[Row]:
+def _parallel(todo: list[Run], source: Source, jobs: int) -> Iterator[Outcome]:
     """Rows as they are finished; at most a few runs are queued, so an interrupt ends soon."""
     if not todo:
         return
@@ -94,11 +123,11 @@ def _parallel(todo: list[Run], plan: Plan, jobs: int) -> Iterator[Row]:
     spawn = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(jobs, mp_context=spawn)
     queue = iter(todo)
-    waiting: set[Future[Row]] = set()
+    waiting: set[Future[Outcome]] = set()
     try:
         while True:
             while len(waiting) < 2 * jobs and (run := next(queue, None)) is not None:
-                waiting.add(pool.submit(one, run, plan.data, plan.arms))
+                waiting.add(pool.submit(one, run, source.data, source.arms))
             if not waiting:
                 return
             finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)

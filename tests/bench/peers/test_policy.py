@@ -3,6 +3,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from bhpt.bench.peers.cells import equal_cells
 from bhpt.bench.peers.policy import PeerPolicy, distinct, told
 from bhpt.bench.peers.process import PeerProcess
 from bhpt.bench.simulate import simulate
@@ -57,6 +58,19 @@ def test_what_a_peer_leaves_over_goes_to_the_best_arms_in_order(process: PeerPro
 def test_a_peer_that_asks_for_nothing_new_is_done(process: PeerProcess) -> None:
     run = simulate(small_task(), PeerPolicy("fake", "stuck", process), 4, 0)
     assert run.arms.tolist() == [2, 2, 2, 2]
+
+
+def test_points_fall_on_all_arms_equally_often() -> None:
+    rng = np.random.default_rng(1)
+    points, fresh = rng.beta(0.4, 0.4, size=(60, 7)), rng.uniform(size=(6000, 7))
+    distances = ((fresh[:, None] - points) ** 2).sum(axis=-1)
+    plain, equal = (
+        np.bincount((distances - offsets).argmin(axis=1), minlength=60) / 100
+        for offsets in (0.0, equal_cells(points))
+    )
+    assert plain.max() > 4
+    assert equal.max() < 1.8
+    assert equal.min() > 0.4
 
 
 def test_suggestions_become_the_nearest_unused_arm(process: PeerProcess) -> None:

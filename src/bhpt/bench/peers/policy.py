@@ -10,6 +10,7 @@ own thinking and a pipe's few microseconds; starting the process and imports are
 
 import numpy as np
 
+from bhpt.bench.peers.cells import equal_cells
 from bhpt.bench.peers.process import Begin, PeerProcess, Request
 from bhpt.domain import FloatArray, Misuse, View
 from bhpt.policies.interface import Decision, Explanation
@@ -34,6 +35,11 @@ class PeerPolicy:
         self._trained: list[int] = []  # arm of every unit of this run, in order
         self._asked: int | None = None
         self._request: Request | None = None
+
+    @staticmethod
+    def get_ready(features: FloatArray) -> None:
+        """Do what does not belong to any decision before decisions are timed."""
+        equal_cells(distinct(features))
 
     def decide(self, view: View) -> Decision | None:
         """The next unit that the peer wants; what it leaves over goes to the best arm."""
@@ -64,10 +70,12 @@ class PeerPolicy:
 
     def _begin(self, view: View) -> None:
         self._trained = []
+        points = distinct(view.features)
         self._run, self._request = self._process.begin(
             Begin(
                 method=self._method,
-                points=distinct(view.features).tolist(),
+                points=points.tolist(),
+                offsets=equal_cells(points).tolist(),
                 units=-(-view.curves.epochs // view.unit),
                 budget=int(view.left / float(view.costs[0]) + 1e-9),
                 seed=view.seed,

@@ -38,6 +38,7 @@ class Begin:
 
     method: str
     points: list[list[float]]
+    offsets: list[float]
     units: int
     budget: int
     seed: int

@@ -9,7 +9,7 @@ from importlib import resources
 from bhpt.bench.peers.environments import Environment, Tell, ensure
 from bhpt.bench.peers.policy import PeerPolicy
 from bhpt.bench.peers.process import PeerProcess
-from bhpt.domain import Misuse
+from bhpt.domain import FloatArray, Misuse
 from bhpt.policies import registry
 from bhpt.policies.interface import Policy
 from bhpt.policies.registry import Truth
@@ -101,12 +101,20 @@ def prepare(wanted: Sequence[str], tell: Tell | None = None) -> None:
             ensure(peer.environment, tell or _print)
 
 
-def make(name: str, truth: Truth | None = None) -> Policy:
-    """A policy or a peer by its name; a peer's process is started if it does not run yet."""
+def make(name: str, truth: Truth | None = None, features: FloatArray | None = None) -> Policy:
+    """A policy or a peer by its name, ready to be timed.
+
+    Args:
+        name: Which.
+        truth: The model that the task was drawn from, if it was.
+        features: The configurations that it will meet; a peer gets ready for them.
+    """
     if name in registry.names():
         return registry.make_policy(name, truth)
     check(name)
     peer = _BY_NAME[name]
+    if features is not None:
+        PeerPolicy.get_ready(features)
     return PeerPolicy(peer.name, peer.method, _process(peer))
 
 

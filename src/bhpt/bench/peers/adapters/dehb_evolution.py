@@ -1,13 +1,14 @@
 """DEHB: differential evolution over Hyperband's brackets, asked and told.
 
-It evolves points of the unit cube. A point becomes the nearest unused arm when it is first asked
-for, and DEHB believes that its point has that arm's loss: there is no way to tell it otherwise.
-Points that it promotes keep their identity and go on where their arm stands. Fidelities are rounded
-to whole units.
+It evolves points of the unit cube. A point becomes an unused arm when it is first asked for (the
+nearest, with cells of equal size), and DEHB's record of the point is set to the arm's true features
+before the loss is told, as its own replay of a history does. What it promotes keeps its identity
+and goes on where its arm stands. Fidelities are rounded to whole units.
 """
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from ConfigSpace import ConfigurationSpace, Float
 from dehb import DEHB
 
@@ -39,6 +40,7 @@ def evolve(session: "Session") -> None:
             if arm is None:
                 return
             arms[key] = arm
+            optimizer.config_repository.configs[key].config = np.array(session.points[arm])
         loss = session.train(arms[key], job["fidelity"])[-1]
         optimizer.tell(job, {"fitness": loss, "cost": job["fidelity"]})
 

@@ -1,10 +1,9 @@
 """HpBandSter's BOHB, driven in process: its server hangs with today's libraries.
 
-The brackets and the density estimator are the package's own, put together as its `BOHB` optimizer
-does. A suggestion of the estimator becomes the nearest unused arm before the package records it,
-and a random pick a random unused arm, so its model sees true configurations. A promoted
-configuration goes on where its arm stands. Budgets are rounded to whole units. The estimator draws
-from numpy's global generator, so that is seeded.
+The brackets and the densities are the package's own, put together as its `BOHB` optimizer does. New
+configurations are unused arms: a random one as often as the package would draw at random, else the
+choice by its densities (`densities.py`). A promoted configuration goes on where its arm stands.
+Budgets are rounded to whole units.
 """
 
 import itertools
@@ -18,7 +17,10 @@ from hpbandster.optimizers.config_generators.bohb import BOHB
 from hpbandster.optimizers.iterations import SuccessiveHalving
 
 if TYPE_CHECKING:
+    from bhpt.bench.peers.adapters.densities import pick
     from bhpt.bench.peers.adapters.serve import Session
+else:
+    from densities import pick
 
 ETA = 3
 logging.getLogger("hpbandster").setLevel(logging.WARNING)
@@ -35,15 +37,17 @@ def bohb(session: "Session") -> None:
     space.add_hyperparameters([Float(name, (0.0, 1.0)) for name in session.names])
     generator = BOHB(configspace=space)
 
-    def sample(budget: float) -> tuple[dict[str, float], Any]:
-        config, info = generator.get_config(budget)
-        if info["model_based_pick"]:
-            arm = session.nearest([float(config[name]) for name in session.names])
+    def sample(_: float) -> tuple[dict[str, float], Any]:
+        models = generator.kde_models
+        modelled = bool(models) and session.random.random() >= generator.random_fraction
+        if modelled:
+            good, bad = (models[max(models)][kind] for kind in ("good", "bad"))
+            arm = pick(session, good, bad, generator.num_samples, generator.bw_factor)
         else:
             arm = session.draw()
         if arm is None:
             raise _NoArmLeft
-        return session.config(arm), info
+        return session.config(arm), {"model_based_pick": modelled}
 
     try:
         for number in itertools.count():

@@ -1,13 +1,15 @@
 """Optuna: the default sampler (multivariate TPE) with a pruner, asked and told one unit at a time.
 
-The sampler's suggestion becomes the nearest unused arm before Optuna records it, so its model sees
-true configurations. While the sampler draws at random (its first ten trials), so is the arm drawn.
-Optuna only stops trials and never resumes them. The first trial runs to its end.
+The candidates that TPE draws from its density of good trials are unused arms, drawn as often as
+that density says. While it draws at random (its first ten trials), so is the arm drawn. Optuna only
+stops trials and never resumes them. The first trial runs to its end.
 """
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import optuna
+from optuna.samplers._tpe.parzen_estimator import _ParzenEstimator
 
 if TYPE_CHECKING:
     from bhpt.bench.peers.adapters.serve import Session
@@ -16,37 +18,54 @@ optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 
 class OnArms(optuna.samplers.TPESampler):  # type: ignore[misc]  # the package is not here for mypy
-    """TPE whose suggestions are arms of the session."""
+    """TPE whose suggestions are unused arms of the session."""
 
     def __init__(self, session: "Session") -> None:
         """Sample for this session."""
         super().__init__(seed=session.seed)
         self._session = session
-        self.arm: int | None = None
+        self._parzen_estimator_cls = _estimator_of(session)
 
     def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:  # noqa: ARG002
         """All features, from the first trial on."""
-        return {name: optuna.distributions.FloatDistribution(0, 1) for name in self._session.names}
+        return _space(self._session)
 
     def sample_relative(self, study: Any, trial: Any, search_space: Any) -> dict[str, Any]:
-        """What TPE suggests, moved to an arm."""
-        wished = super().sample_relative(study, trial, search_space)
+        """What TPE suggests; a random arm as long as it would draw at random."""
+        wished: dict[str, Any] = super().sample_relative(study, trial, search_space)
         if wished:
-            self.arm = self._session.nearest([wished[name] for name in self._session.names])
-        else:
-            self.arm = self._session.draw()
-        assert self.arm is not None
-        return dict(self._session.config(self.arm))
+            return wished
+        arm = self._session.draw()
+        assert arm is not None
+        return dict(self._session.config(arm))
+
+
+def _estimator_of(session: "Session") -> Any:
+    """TPE's density, of which only unused arms can be drawn."""
+
+    class ArmEstimator(_ParzenEstimator):  # type: ignore[misc]
+        def sample(self, rng: Any, size: int) -> dict[str, Any]:
+            points = np.array([session.points[arm] for arm in session.unused()])
+            columns = dict(zip(session.names, points.T, strict=True))
+            log_density = self.log_pdf(columns)
+            weights = np.exp(log_density - log_density.max())
+            drawn = rng.choice(len(points), size=size, p=weights / weights.sum())
+            return {name: column[drawn] for name, column in columns.items()}
+
+    return ArmEstimator
+
+
+def _space(session: "Session") -> dict[str, Any]:
+    return {name: optuna.distributions.FloatDistribution(0, 1) for name in session.names}
 
 
 def _optimize(session: "Session", pruner: Any) -> None:
-    sampler = OnArms(session)
-    study = optuna.create_study(study_name=f"seed-{session.seed}", sampler=sampler, pruner=pruner)
-    space = {name: optuna.distributions.FloatDistribution(0, 1) for name in session.names}
+    study = optuna.create_study(
+        study_name=f"seed-{session.seed}", sampler=OnArms(session), pruner=pruner
+    )
     while session.unused():
-        trial = study.ask(space)
-        arm = sampler.arm
-        assert arm is not None
+        trial = study.ask(_space(session))
+        arm = session.arm_at(trial.params)
         for unit in range(1, session.units + 1):
             value = session.train(arm, unit)[-1]
             trial.report(value, unit)

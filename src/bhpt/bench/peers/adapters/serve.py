@@ -3,7 +3,7 @@
 One JSON object a line. The simulator begins a run, the peer asks for training, the simulator
 answers with what the training showed:
 
-    simulator  {"begin": {"method", "points", "units", "budget", "seed"}}
+    simulator  {"begin": {"method", "points", "offsets", "units", "budget", "seed"}}
     peer       {"train": {"arm", "to"}}      train this arm until it has had `to` units
     simulator  {"values": [...]}             lowest loss after each of its units, at least `to`
     peer       {"done": true}                nothing is left that this peer would train
@@ -75,6 +75,7 @@ class Session:
     def __init__(self, begin: Message, wire: Wire, folder: Path) -> None:
         """Start before the first unit."""
         self.points: list[list[float]] = begin["points"]
+        self._offsets: list[float] = begin["offsets"]
         self.units: int = begin["units"]
         self.budget: int = begin["budget"]
         self.seed: int = begin["seed"]
@@ -120,8 +121,16 @@ class Session:
         return self.random.choice(there) if there else None
 
     def nearest(self, point: Sequence[float]) -> int | None:
-        """The unused arm nearest to a point; None when every arm has been used."""
-        return min(self.unused(), key=lambda arm: self._distance(arm, point), default=None)
+        """The unused arm for a point made up; None when every arm has been used.
+
+        It is the nearest one, with offsets that make uniform points fall on all arms equally often:
+        without them the arms in the middle of the cube would get most of the points.
+        """
+
+        def far(arm: int) -> float:
+            return self._distance(arm, point) - self._offsets[arm]
+
+        return min(self.unused(), key=far, default=None)
 
     def arm_at(self, config: Any) -> int:
         """The arm that has these features, whatever rounding the package did."""

@@ -1,8 +1,8 @@
 """Syne Tune 0.16, the newest: ASHA that stops trials and never resumes them.
 
 ASHA draws at random, so a new trial is a random unused arm. With conformal quantile regression its
-suggestion becomes the nearest unused arm, and it is told of that arm's true configuration. Brackets
-are drawn from numpy's global generator, so that is seeded.
+suggestion becomes an unused arm (the nearest, with cells of equal size), and it is told of that
+arm's true configuration. Brackets are drawn from numpy's global generator, so that is seeded.
 """
 
 import logging
