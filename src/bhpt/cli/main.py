@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 import bhpt
-from bhpt.bench.peers.registry import peers
+from bhpt.bench.peers.registry import PEERS
 from bhpt.checkpoints import DiskFull
 from bhpt.cli.bench import bench
 from bhpt.cli.doctor import doctor
@@ -75,7 +75,7 @@ def policies() -> None:
     """List the policies that can be named; peers in the benchmark only."""
     table = Table("policy", "what it does", box=None, header_style="bold")
     listed = [(entry.name, entry.about) for entry in ENTRIES]
-    for name, about in [*listed, *((peer.name, peer.about) for peer in peers())]:
+    for name, about in [*listed, *((peer.name, peer.about) for peer in PEERS)]:
         table.add_row(name, about)
     Console().print(table)
 

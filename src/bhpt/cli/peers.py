@@ -12,7 +12,7 @@ from rich.table import Table
 
 from bhpt.bench.peers import calibration, figures
 from bhpt.bench.peers.page import Figure, page
-from bhpt.bench.peers.registry import peers as all_peers
+from bhpt.bench.peers.registry import PEERS
 from bhpt.bench.peers.standings import ALL, Comparison, Standing, write_csv
 from bhpt.bench.peers.suites import Suite, grouped, suites
 from bhpt.bench.runner import Plan, run_plan
@@ -20,13 +20,13 @@ from bhpt.bench.table import Row
 from bhpt.cli.bench import Reporter, numbers, words
 
 RULES = ("default", "random", "hyperband", "sh", "asha", "i-epoch", "2-epoch", "5-epoch")
-_LEFT_OUT = ("smac", "syne-cqr")  # one trains arms to the end only, one thinks for seconds
+_LEFT_OUT = ("syne-cqr",)  # it thinks for seconds over every new arm
 BUDGETS = "10,20,50,100,200,400"
 
 
 def default_policies() -> tuple[str, ...]:
     """`default`, the simple rules and the peers that are compared unless others are named."""
-    names = (peer.name for peer in all_peers())
+    names = (peer.name for peer in PEERS)
     return (*RULES, *(name for name in names if name not in _LEFT_OUT))
 
 

@@ -66,7 +66,6 @@ PEERS = (
     Peer("bohb-syne", "Syne Tune 0.13: BOHB, asynchronous", SYNE_OLD, "syne_tune_0_13", "bohb"),
     Peer("syne-asha", "Syne Tune 0.16: ASHA, stopping", SYNE_NEW, "syne_tune_0_16", "asha"),
     Peer("syne-cqr", "Syne Tune 0.16: the same, CQR", SYNE_NEW, "syne_tune_0_16", "asha-cqr"),
-    Peer("smac", "SMAC 2.4: fully trained arms", SMAC, "smac_facades", "plain"),
     Peer("smac-mf", "SMAC 2.4: multi-fidelity", SMAC, "smac_facades", "multi-fidelity"),
     Peer("smac-hb", "SMAC 2.4: Hyperband", SMAC, "smac_facades", "hyperband"),
     Peer("dehb", "DEHB 0.1", DEHB, "dehb_evolution", "dehb"),
@@ -78,14 +77,9 @@ _BY_NAME = {peer.name: peer for peer in PEERS}
 _running: dict[str, PeerProcess] = {}
 
 
-def peers() -> list[Peer]:
-    """The peers whose name is not that of a policy: policies come first."""
-    return [peer for peer in PEERS if peer.name not in registry.names()]
-
-
 def names() -> list[str]:
     """All names that the benchmark knows: policies, then peers."""
-    return [*registry.names(), *(peer.name for peer in peers())]
+    return [*registry.names(), *_BY_NAME]
 
 
 def check(name: str) -> None:
@@ -96,9 +90,9 @@ def check(name: str) -> None:
 
 def prepare(wanted: Sequence[str], tell: Tell | None = None) -> None:
     """Make the environments of all peers among these names, before anything runs."""
-    for peer in peers():
-        if peer.name in wanted:
-            ensure(peer.environment, tell or _print)
+    for name in wanted:
+        if name in _BY_NAME:
+            ensure(_BY_NAME[name].environment, tell or _print)
 
 
 def make(name: str, truth: Truth | None = None, features: FloatArray | None = None) -> Policy:
@@ -109,10 +103,10 @@ def make(name: str, truth: Truth | None = None, features: FloatArray | None = No
         truth: The model that the task was drawn from, if it was.
         features: The configurations that it will meet; a peer gets ready for them.
     """
-    if name in registry.names():
-        return registry.make_policy(name, truth)
     check(name)
-    peer = _BY_NAME[name]
+    peer = _BY_NAME.get(name)
+    if peer is None:
+        return registry.make_policy(name, truth)
     if features is not None:
         PeerPolicy.get_ready(features)
     return PeerPolicy(peer.name, peer.method, _process(peer))

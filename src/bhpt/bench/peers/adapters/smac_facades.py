@@ -1,4 +1,4 @@
-"""SMAC 2: the multi-fidelity, the Hyperband and the plain facade, asked and told.
+"""SMAC 2: the multi-fidelity and the Hyperband facade, asked and told.
 
 SMAC is restricted to the arms: its space samples arms only, its first design draws arms, and its
 acquisition function is maximised over all of them. It knows a trial by configuration and budget
@@ -7,11 +7,10 @@ whole units. The number of trials, which sizes its first design, is what SMAC's 
 the budget buys. It is done when it has been given every arm.
 """
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from ConfigSpace import Configuration, ConfigurationSpace, Float
-from smac import HyperbandFacade, HyperparameterOptimizationFacade, MultiFidelityFacade, Scenario
+from smac import HyperbandFacade, MultiFidelityFacade, Scenario
 from smac.acquisition.maximizer import RandomSearch
 from smac.initial_design import RandomInitialDesign
 from smac.intensifier.hyperband_utils import get_n_trials_for_hyperband_multifidelity
@@ -76,14 +75,18 @@ class BestArms(RandomArms):
         return self._sort_by_acquisition_value(list(self._configspace.unused))
 
 
-def _scenario(session: "Session", n_trials: int, **budgets: float) -> Any:
+def _scenario(session: "Session") -> Any:
+    trials = get_n_trials_for_hyperband_multifidelity(
+        total_budget=session.budget, min_budget=1, max_budget=session.units, eta=3
+    )
     return Scenario(
         ArmSpace(session),
         output_directory=session.folder,
         deterministic=True,
-        n_trials=n_trials,
+        min_budget=1,
+        max_budget=session.units,
+        n_trials=max(int(trials), 4),
         seed=session.seed,
-        **budgets,
     )
 
 
@@ -95,22 +98,13 @@ def _follow(session: "Session", facade: Any, space: ArmSpace) -> None:
             info = facade.ask()
         except (StopIteration, ConfigurationSpaceExhaustedException):
             return
-        to = session.units if info.budget is None else info.budget
-        cost = session.train(arms[info.config], to)[-1]
+        cost = session.train(arms[info.config], info.budget)[-1]
         facade.tell(info, TrialValue(cost=cost), save=False)
-
-
-def _hyperband_trials(session: "Session") -> int:
-    trials = get_n_trials_for_hyperband_multifidelity(
-        total_budget=session.budget, min_budget=1, max_budget=session.units, eta=3
-    )
-    return max(int(trials), 4)
 
 
 def multi_fidelity(session: "Session") -> None:
     """Hyperband whose new arms come from a random forest on the highest budget with data."""
-    trials = _hyperband_trials(session)
-    scenario = _scenario(session, trials, min_budget=1, max_budget=session.units)
+    scenario = _scenario(session)
     facade = MultiFidelityFacade(
         scenario,
         initial_design=ArmDesign(scenario),
@@ -123,8 +117,7 @@ def multi_fidelity(session: "Session") -> None:
 
 def hyperband(session: "Session") -> None:
     """Hyperband with random arms."""
-    trials = _hyperband_trials(session)
-    scenario = _scenario(session, trials, min_budget=1, max_budget=session.units)
+    scenario = _scenario(session)
     facade = HyperbandFacade(
         scenario,
         initial_design=ArmDesign(scenario, n_configs=1),
@@ -135,18 +128,4 @@ def hyperband(session: "Session") -> None:
     _follow(session, facade, scenario.configspace)
 
 
-def plain(session: "Session") -> None:
-    """SMAC on fully trained arms: a random forest and expected improvement."""
-    trials = max(4, math.ceil(session.budget / session.units))
-    scenario = _scenario(session, trials)
-    facade = HyperparameterOptimizationFacade(
-        scenario,
-        initial_design=ArmDesign(scenario),
-        acquisition_maximizer=BestArms(scenario.configspace, seed=session.seed),
-        logging_level=False,
-        overwrite=True,
-    )
-    _follow(session, facade, scenario.configspace)
-
-
-METHODS = {"multi-fidelity": multi_fidelity, "hyperband": hyperband, "plain": plain}
+METHODS = {"multi-fidelity": multi_fidelity, "hyperband": hyperband}
