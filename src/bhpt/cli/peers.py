@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bhpt.bench.peers import calibration, figures
+from bhpt.bench.peers.markdown import markdown
 from bhpt.bench.peers.page import Figure, page
 from bhpt.bench.peers.registry import PEERS
 from bhpt.bench.peers.standings import ALL, Comparison, Standing, write_csv
@@ -74,7 +75,7 @@ def report(
     out: Path,
     lines: list[calibration.Calibration],
 ) -> None:
-    """Write summary.csv and peers.html, and print the ranks."""
+    """Write summary.csv, summary.md and peers.html, and print the ranks."""
     comparison = Comparison(rows, compared, policies)
     standings = comparison.standings()
     names = [suite.name for suite in compared]
@@ -88,6 +89,7 @@ def report(
     gaps = comparison.gaps("default") if "default" in policies else []
     command = shlex.join(["bhpt", *sys.argv[1:]])
     write_csv(standings, out / "summary.csv")
+    (out / "summary.md").write_text(markdown(standings, gaps))
     (out / "peers.html").write_text(page(command, drawn, standings, gaps))
     _show(standings)
     print(f"{len(rows)} rows in {out / 'results.csv'}; the page is {out / 'peers.html'}")

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from bhpt.bench.metrics import Score
+from bhpt.bench.peers.markdown import markdown
 from bhpt.bench.peers.standings import ALL, Comparison, ranked, resampled, write_csv
 from bhpt.bench.peers.suites import Suite
 from bhpt.bench.table import Row, Run
@@ -96,3 +97,11 @@ def test_the_summary_can_be_read_back(tmp_path: Path) -> None:
     assert lines[1]["policy"] == "y"
     assert float(lines[1]["regret"]) == 0.2
     assert float(lines[1]["rank_low"]) == 2.0
+
+
+def test_markdown_marks_the_best_of_each_column() -> None:
+    compared = comparison(rows_of({"a1": (0.1, 0.2, 0.3), "b1": (0.3, 0.1, 0.2)}))
+    text = markdown(compared.standings(), compared.gaps("x"))
+    assert "| y | **0.1000** | 5e+02 |" in text
+    assert "| x | 0.2000 | 5e+02 |" in text
+    assert "| a | 10 | y | -0.1000 | -0.1000 to -0.1000 |" in text
