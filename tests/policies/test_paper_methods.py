@@ -283,7 +283,7 @@ def test_quadrature_odds_and_entropy() -> None:
     assert weights @ points**2 == pytest.approx(1)
     assert weights @ points**8 == pytest.approx(105)
     found = odds(np.array([[0, 0, 1, 2], [2, 2, 2, 2]]), 3)
-    np.testing.assert_allclose(found, [[0.5, 0.25, 0.25], [0, 0, 1]])
+    np.testing.assert_allclose(found, np.array([[0.5, 0.25, 0.25], [0.0, 0.0, 1.0]]))
     np.testing.assert_allclose(entropy(found), np.array([1.5 * np.log(2), 0.0]))
 
 

@@ -30,25 +30,30 @@ class Row:
 COLUMNS = [f.name for f in fields(Run)] + [f.name for f in fields(Score)]
 
 
+def start_table(path: Path, columns: list[str]) -> None:
+    """Write the head of a table that is to be appended to; mend one that was interrupted.
+
+    Raises:
+        Misuse: If it cannot be written there.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or not path.stat().st_size:
+            path.write_text(",".join(columns) + "\n")
+        text = path.read_bytes()
+        if not text.endswith(b"\n"):  # a last line that was only half written
+            path.write_bytes(text[: text.rfind(b"\n") + 1])
+    except OSError as error:
+        raise Misuse(f"cannot write results to {path.parent}: {error.strerror}") from error
+
+
 class Results:
     """The table in a folder; reading it twice gives the same rows, whatever was interrupted."""
 
     def __init__(self, folder: Path) -> None:
         """Open or start the table."""
         self.path = folder / "results.csv"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            if not self.path.exists() or not self.path.stat().st_size:
-                self.path.write_text(",".join(COLUMNS) + "\n")
-            self._cut_torn_line()
-        except OSError as error:
-            raise Misuse(f"cannot write results to {folder}: {error.strerror}") from error
-
-    def _cut_torn_line(self) -> None:
-        """Drop a last line that an interrupted run left half written."""
-        text = self.path.read_bytes()
-        if not text.endswith(b"\n"):
-            self.path.write_bytes(text[: text.rfind(b"\n") + 1])
+        start_table(self.path, COLUMNS)
 
     def append(self, row: Row) -> None:
         """Add one row and flush it."""

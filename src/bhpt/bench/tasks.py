@@ -12,7 +12,7 @@ from bhpt.domain import FloatArray, Misuse
 from bhpt.policies.registry import Truth
 from bhpt.spaces import encode_configs
 
-PACKAGED = ("resnet_cifar10", "arch_cifar10", "fcnet_mnist", "vae_mnist")
+PACKAGED = ("resnet_cifar10", "arch_cifar10", "arch2_cifar10", "fcnet_mnist", "vae_mnist")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Task:
     @property
     def epochs(self) -> int:
         """T."""
-        return self.losses.shape[1]
+        return int(self.losses.shape[1])
 
     def sample(self, arms: int, seed: int) -> "Task":
         """The task with a random `arms` of its arms, others for each seed."""

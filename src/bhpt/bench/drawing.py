@@ -1,0 +1,131 @@
+"""How figures look: one colour and name for each policy everywhere, and how they are saved.
+
+Needs the extra `plots`; `check` says so in one line before any time is spent.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bhpt.domain import Misuse
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_DPI = 130
+_GREY = "#8a8a8a"
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a policy is drawn.
+
+    Attributes:
+        label: Its name in a legend.
+        color: Of line and bar.
+        dash: Line style.
+        marker: Of its points.
+        width: Of its line.
+    """
+
+    label: str
+    color: str
+    dash: str = "-"
+    marker: str = "o"
+    width: float = 1.6
+
+
+LOOKS = {
+    "bhpt": Look("BHPT", "#1f5fbf", width=2.4),
+    "bhpt-eps": Look("BHPT-ε", "#c8322b", width=2.4),
+    "rollout": Look("Rollout", "#7b4fa3", marker="D"),
+    "hyperband": Look("Hyperband", "#2f8f4e", marker="s"),
+    "gp-ei": Look("GP-EI (BO)", "#e08a1e", marker="^"),
+    "smac": Look("SMAC (BO)", "#b8860b", "--", marker="v"),
+    "fabolas": Look("Fabolas", "#d4569b", marker="P"),
+    "freeze-thaw": Look("FreezeThaw", "#17a2a8", marker="X"),
+    "random": Look("random search", _GREY, ":", marker="."),
+    "next-unit": Look("next unit (ours)", "#111111", "--", marker="*", width=2.0),
+    "q-alone": Look("Q alone", "#7fb0ea", "--", marker="o"),
+    "q-eps-alone": Look("Q-ε alone", "#f09a94", "--", marker="o"),
+    "bhpt-sampled": Look("BHPT, sampled", "#7fb0ea", "--", marker="o"),
+}
+
+
+def look(policy: str) -> Look:
+    """The look of a policy; one that the paper does not name is grey under its own name."""
+    return LOOKS.get(policy, Look(policy, _GREY, "-.", marker="."))
+
+
+def in_order(policies: Iterable[str]) -> list[str]:
+    """Policies as they are listed above, others after them, each once."""
+    given = list(dict.fromkeys(policies))
+    return [p for p in LOOKS if p in given] + [p for p in given if p not in LOOKS]
+
+
+def check() -> None:
+    """Refuse to go on without matplotlib.
+
+    Raises:
+        Misuse: If the extra is missing.
+    """
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise Misuse("figures need matplotlib: pip install 'bhpt[plots]'") from error
+
+
+def panels(
+    count: int, *, columns: int = 3, width: float = 4.3, height: float = 3.4
+) -> "tuple[Figure, list[Axes]]":
+    """A figure with so many panels in a grid; those left over are empty."""
+    from matplotlib.figure import Figure
+
+    columns = min(columns, count)
+    rows = -(-count // columns)
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    axes = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for axis in axes[count:]:
+        axis.set_axis_off()
+    for axis in axes[:count]:
+        axis.grid(alpha=0.25)
+        axis.set_axisbelow(True)
+        axis.spines[["top", "right"]].set_visible(False)
+    return figure, axes[:count]
+
+
+def budget_axis(axis: "Axes", budgets: Sequence[int]) -> None:
+    """A logarithmic axis of budgets with the budgets themselves as its ticks."""
+    axis.set_xscale("log")
+    axis.set_xticks(list(budgets), [str(budget) for budget in budgets])
+    axis.minorticks_off()
+    axis.set_xlabel("budget B, units")
+
+
+def shared_legend(figure: "Figure", axes: "Sequence[Axes]", columns: int = 6) -> None:
+    """One legend above all panels, every name once."""
+    found: dict[str, Artist] = {}
+    for axis in axes:
+        handles, labels = axis.get_legend_handles_labels()
+        found.update({label: h for h, label in zip(handles, labels, strict=True)})
+    figure.legend(
+        list(found.values()),
+        list(found),
+        loc="outside upper center",
+        ncols=min(columns, max(1, len(found))),
+        frameon=False,
+    )
+
+
+def save(figure: "Figure", folder: Path, name: str) -> Path:
+    """Write NAME.svg and NAME.png; returns the latter."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+        figure.savefig(folder / f"{name}.png", dpi=_DPI)
+    except OSError as error:
+        raise Misuse(f"cannot write figures to {folder}: {error.strerror}") from error
+    return folder / f"{name}.png"

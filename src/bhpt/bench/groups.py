@@ -1,0 +1,78 @@
+"""groups.csv: how much of a run's budget went to each family of arms, where arms have families.
+
+It stands beside results.csv and is written before it, so that a run that is in results.csv has its
+groups; a run that was interrupted in between is there twice with the same numbers, and counts once.
+"""
+
+import csv
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bhpt.bench.simulate import Trajectory
+from bhpt.bench.table import Run, start_table
+from bhpt.bench.tasks import Task
+from bhpt.domain import Misuse
+
+COLUMNS = ["task", "policy", "budget", "seed", "group", "share"]
+
+
+@dataclass(frozen=True)
+class GroupShare:
+    """The part of a run's units that went to one family."""
+
+    run: Run
+    group: str
+    share: float
+
+
+def group_shares(task: Task, run: Run, trajectory: Trajectory) -> tuple[GroupShare, ...]:
+    """Shares of every family, none if the task has no families or nothing ran."""
+    if not task.groups or not len(trajectory.arms):
+        return ()
+    families = np.array(task.groups)
+    ran = families[trajectory.arms]
+    return tuple(
+        GroupShare(run, str(name), float(np.mean(ran == name))) for name in np.unique(families)
+    )
+
+
+class Groups:
+    """The table in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        """Name the table; it is started with the first row."""
+        self.path = folder / "groups.csv"
+        self._started = False
+
+    def append(self, shares: tuple[GroupShare, ...]) -> None:
+        """Add the shares of one run."""
+        if not shares:
+            return
+        if not self._started:
+            start_table(self.path, COLUMNS)
+            self._started = True
+        with self.path.open("a", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerows([*astuple(s.run), s.group, s.share] for s in shares)
+
+    def rows(self) -> list[GroupShare]:
+        """All shares, each once; none if there is no table."""
+        if not self.path.exists():
+            return []
+        with self.path.open(newline="") as file:
+            reader = csv.DictReader(file)
+            if reader.fieldnames != COLUMNS:
+                raise Misuse(f"{self.path} is not a table of this benchmark: choose another --out")
+            found: dict[tuple[Run, str], GroupShare] = {}
+            for line, cells in enumerate(reader, start=2):
+                try:
+                    run = Run(
+                        cells["task"], cells["policy"], int(cells["budget"]), int(cells["seed"])
+                    )
+                    share = GroupShare(run, cells["group"], float(cells["share"]))
+                except (TypeError, ValueError) as error:
+                    raise Misuse(f"{self.path}, line {line}: {error}") from error
+                found[run, share.group] = share
+        return list(found.values())
