@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -143,13 +142,13 @@ def fill(folder: Path) -> None:
     (folder / "listed.json").write_text(json.dumps(LISTED))
 
 
-def spawn(folder: Path, *words: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+def spawn(folder: Path, *words: str, stderr: int = subprocess.PIPE) -> subprocess.Popen[str]:
     """Run a command line in a process of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "bhpt.cli.main", *words],
         cwd=folder,
-        env={**os.environ, **(env or {})},
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=stderr,
         text=True,
     )

@@ -1,0 +1,162 @@
+import csv
+import io
+import json
+import os
+import signal
+import time
+from contextlib import suppress
+
+import pytest
+
+from tests.cli.cases import Folder, spawn
+
+
+def test_a_class(folder: Folder) -> None:
+    answer = folder.tune("--workers", "2")
+    assert answer.status == 0, answer
+    assert answer.out.startswith("Done: 8 of 8 epochs used in ")
+    assert "best loss" in answer.out
+    assert "bhpt forecast s.db" in answer.out
+    assert "bhpt resume s.db --add-budget '8 epochs'" in answer.out
+    checkpoint = next(line for line in answer.out.splitlines() if line.startswith("checkpoint"))
+    saved = folder.path / checkpoint.split()[1] / "epoch.json"
+    assert json.loads(saved.read_text()) >= 1
+
+
+def test_plain_lines_without_a_terminal(folder: Folder) -> None:
+    answer = folder.tune()
+    assert "\x1b" not in answer.out + answer.err
+    assert answer.errors[0].startswith("[0:0")
+    improvements = [
+        line.split("best ")[1].split(" ")[0] for line in answer.errors if "best " in line
+    ]
+    losses = [float(loss) for loss in improvements]
+    assert losses == sorted(losses, reverse=True)
+    assert "of 8 epochs; " in answer.errors[-1]
+    assert "running arm" in answer.err
+    assert "at the end" in answer.err
+
+
+def test_off_means_off(folder: Folder) -> None:
+    assert folder.tune("--progress", "off").err == ""
+
+
+def test_a_terminal_gets_a_live_view(folder: Folder) -> None:
+    ours, theirs = os.openpty()
+    words = ["--space", "listed.json", "--budget", "4 epochs", "--study", "s.db"]
+    process = spawn(folder.path, "tune", "job:Slow", *words, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError):  # how a terminal says that nobody is there any more
+        while chunk := os.read(ours, 65536):
+            shown += chunk
+    os.close(ours)
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert out.startswith("Done: 4 of 4 epochs")
+    text = shown.decode()
+    for part in ("bhpt tune job:Slow", "budget", "best arms", "now", "at the end", "━", "\x1b["):
+        assert part in text
+    assert "\x1b" not in out
+
+
+def test_a_generator_function(folder: Folder) -> None:
+    answer = folder.tune(trainer="job:losses")
+    assert answer.status == 0, answer
+    assert "none: the trainer saves nothing" in answer.out
+
+
+def test_a_command(folder: Folder) -> None:
+    words = ["--space", "space.json", "--budget", "6 epochs", "--study", "s.db"]
+    answer = folder.bhpt("tune", "--command", "python train.py", *words, "--unit-epochs", "2")
+    assert answer.status == 0, answer
+    assert "6 of 6 epochs" in answer.out
+    assert "3 units" in answer.out
+
+
+def test_a_space_from_a_module(folder: Folder) -> None:
+    answer = folder.tune("--space", "job:SPACE", "--candidates", "20")
+    assert answer.status == 0, answer
+
+
+def test_a_study_that_nobody_named(folder: Folder) -> None:
+    words = ("tune", "job:Net", "--space", "listed.json", "--budget", "2 epochs")
+    assert folder.bhpt(*words).status == 0
+    assert [file.suffix for file in (folder.path / "runs").glob("net-*.db")] == [".db"]
+
+
+def test_a_deadline_and_money(folder: Folder) -> None:
+    answer = folder.tune("--budget", "2s")
+    assert answer.status == 0, answer
+    assert "0:02 of 0:02 used" in answer.out
+    answer = folder.tune("--budget", "$0.01", "--price-per-hour", "36", study="money.db")
+    assert answer.status == 0, answer
+    assert "of $0.01 used" in answer.out
+
+
+def test_a_trainer_that_always_fails(folder: Folder) -> None:
+    answer = folder.tune(trainer="job:Broken")
+    assert answer.status == 1
+    assert answer.errors[-1].startswith("bhpt: the trainer does not work: ")
+    assert "out of luck" in answer.err
+    assert "Traceback" in answer.err  # of the user's own code, as the worker printed it
+
+
+def test_a_trainer_that_always_diverges(folder: Folder) -> None:
+    answer = folder.tune("--budget", "3 epochs", trainer="job:Diverging")
+    assert answer.status == 1
+    assert "no finite loss" in answer.errors[-1]
+
+
+def test_more_budget(folder: Folder) -> None:
+    assert folder.tune().status == 0
+    answer = folder.bhpt("resume", "s.db", "--add-budget", "4 epochs", "--workers", "2")
+    assert answer.status == 0, answer
+    assert answer.out.startswith("Done: 12 of 12 epochs used")
+    rows = list(csv.DictReader(io.StringIO(folder.bhpt("export", "s.db").out)))
+    assert len({(row["arm"], row["epoch"]) for row in rows}) == len(rows) == 12
+
+
+def test_nothing_left_is_no_error(study: Folder) -> None:
+    answer = study.bhpt("resume", "s.db")
+    assert answer.status == 0
+    assert answer.out.startswith("Done: 14 of 14 epochs")
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+def test_ctrl_c_can_be_resumed(folder: Folder, presses: int) -> None:
+    words = ["--space", "listed.json", "--budget", "12 epochs", "--study", "s.db"]
+    process = spawn(folder.path, "tune", "job:Slow", *words, "--workers", "2")
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "best" in line:
+            break
+    for _ in range(presses):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.05)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert out.startswith("Interrupted: ")
+    assert "interrupted; go on with: bhpt resume s.db" in err
+    assert "Traceback" not in err
+    if presses == 1:
+        assert "finishing what runs" in err
+    answer = folder.bhpt("resume", "s.db")
+    assert answer.status == 0, answer
+    assert answer.out.startswith("Done: 12 of 12 epochs used")
+
+
+def test_two_drivers(folder: Folder) -> None:
+    words = ["--space", "listed.json", "--budget", "60 epochs", "--study", "s.db"]
+    process = spawn(folder.path, "tune", "job:Slow", *words)
+    try:
+        assert process.stderr is not None
+        process.stderr.readline()
+        answer = folder.bhpt("resume", "s.db")
+        assert answer.status == 2
+        assert f"in use by process {process.pid}" in answer.err
+        assert f"running, held by process {process.pid}" in folder.bhpt("status", "s.db").out
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+    assert process.returncode == 130

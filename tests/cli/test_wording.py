@@ -1,0 +1,90 @@
+import math
+
+import numpy as np
+import pytest
+
+from bhpt.cli.tune import size_in_bytes
+from bhpt.cli.watching import StudyClock
+from bhpt.cli.wording import (
+    amount_text,
+    config_text,
+    duration,
+    interval_text,
+    resume_command,
+    sparkline,
+    used_text,
+    value_text,
+)
+from bhpt.domain import Misuse
+from bhpt.domain.budget import Budget
+from bhpt.reports.progress import Interval
+from tests.reports.cases import state_of
+
+
+def test_durations() -> None:
+    assert [duration(s) for s in (0, 59.9, 61, 3723)] == ["0:00", "0:59", "1:01", "1:02:03"]
+
+
+@pytest.mark.parametrize(
+    ("amount", "budget"),
+    [
+        (90, Budget(10)),
+        (5400.0, Budget(10, "seconds")),
+        (2.5, Budget(10, "seconds")),
+        (86400.0, Budget(10, "seconds")),
+        (2.5, Budget(10, "dollars", 1.0)),
+    ],
+)
+def test_amounts_can_be_typed_again(amount: float, budget: Budget) -> None:
+    read = Budget.parse(amount_text(amount, budget), budget.price_per_hour)
+    assert (read.amount, read.kind) == (amount, budget.kind)
+
+
+def test_used() -> None:
+    assert used_text(3, Budget(10)) == "3 of 10 epochs"
+    assert used_text(61, Budget(120, "seconds")) == "1:01 of 2:00"
+    assert used_text(0.5, Budget(2, "dollars", 1.0)) == "$0.50 of $2.00"
+
+
+def test_values() -> None:
+    assert value_text("\x1b[2J") == '"\\u001b[2J"'
+    assert value_text(0.123456) == "0.1235"
+    assert value_text(True) == "true"
+    assert value_text([1, None]) == "[1, null]"
+    assert config_text({"a": 1, "b\n": "x"}) == 'a=1  "b\\n"=x'
+
+
+def test_intervals() -> None:
+    assert interval_text(Interval(0.1, 0.2, 0.31)) == "0.2 (0.1 to 0.31)"
+    assert interval_text(Interval(math.nan, 0.2, math.nan)) == "0.2"
+
+
+def test_sparklines() -> None:
+    assert sparkline(np.array([1.0, 0.1, 0.01]), 0.01, 1.0, 10) == "█▅▁"
+    assert sparkline(np.array([1.0, math.nan, math.inf]), 1.0, 1.0, 10) == "▁!!"
+    assert sparkline(np.array([-1.0, 0.0, 1.0]), -1.0, 1.0, 10) == "▁▅█"
+    assert len(sparkline(np.linspace(1, 2, 500), 1.0, 2.0, 24)) == 24
+
+
+def test_commands_are_quoted() -> None:
+    assert resume_command("my runs/s.db", "5 epochs") == (
+        "bhpt resume 'my runs/s.db' --add-budget '5 epochs'"
+    )
+
+
+def test_sizes() -> None:
+    assert size_in_bytes("500MB") == 500_000_000
+    assert size_in_bytes("1.5 GiB") == 3 * 2**29
+    assert size_in_bytes("7") == 7
+    for bad in ("", "0", "-1GB", "5XB"):
+        with pytest.raises(Misuse, match="500MB"):
+            size_in_bytes(bad)
+
+
+def test_the_clock_goes_on_between_events() -> None:
+    now = [100.0]
+    clock = StudyClock(lambda: now[0])
+    state = state_of("50s", units=1)
+    assert clock.read(state) == state.clock
+    now[0] += 5
+    assert clock.read(state) == pytest.approx(state.clock + 5)

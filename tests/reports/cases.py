@@ -1,0 +1,29 @@
+"""Studies that were asked and told, with curves that anyone could learn."""
+
+import math
+
+from bhpt.study import State, Study
+
+SPACE = {"rate": (0.01, 1.0, "log"), "depth": (1, 4)}
+
+
+def loss_at(config: dict[str, float], epoch: int) -> float:
+    """Falls towards an end that is best at a rate of 0.2."""
+    end = 0.1 + 0.1 * abs(math.log10(config["rate"] / 0.2)) + 0.02 * config["depth"]
+    return float(end + (2.0 - end) * (1 + epoch) ** -0.8)
+
+
+def told(budget: str = "20 epochs", units: int = 100, **more: object) -> Study:
+    """A study after so many units, or at the end of its budget."""
+    study = Study(SPACE, budget, max_epochs=30, policy="default", **more)  # type: ignore[arg-type]
+    for _ in range(units):
+        unit = study.ask()
+        if unit is None:
+            break
+        losses = [loss_at(unit.config, unit.done + i + 1) for i in range(unit.epochs)]
+        study.tell(unit, losses, seconds=2.0 * unit.epochs)
+    return study
+
+
+def state_of(budget: str = "20 epochs", units: int = 100, **more: object) -> State:
+    return told(budget, units, **more).state

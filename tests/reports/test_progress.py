@@ -1,0 +1,73 @@
+import math
+
+import pytest
+
+from bhpt.reports.progress import interval, predicted_final, progress_of
+from bhpt.study import Study
+from bhpt.study.events import Outlook
+from tests.reports.cases import SPACE, state_of, told
+
+
+def test_before_anything() -> None:
+    progress = progress_of(Study(SPACE, "5 epochs").state)
+    assert progress.best is None
+    assert progress.final is None
+    assert progress.left_s is None
+    assert not progress.flights
+    assert not progress.standings
+
+
+def test_in_the_middle() -> None:
+    study = told("20 epochs", units=10, workers=2)
+    unit = study.ask()
+    assert unit is not None
+    state = study.state
+    progress = progress_of(state, state.clock + 3.0)
+    assert (progress.used, progress.promised, progress.reports) == (10, 1, 10)
+    assert progress.flights[0].arm == unit.arm
+    assert progress.flights[0].first == progress.flights[0].last == unit.done + 1
+    assert progress.flights[0].busy_s == pytest.approx(3.0, abs=0.1)
+    assert progress.flights[0].why
+    assert progress.best is not None
+    assert progress.final is not None
+    assert progress.final.low <= progress.final.middle <= progress.final.high
+    assert progress.final.high <= progress.best.loss
+    bests = [standing.best for standing in progress.standings]
+    assert bests == sorted(bests)
+    assert bests[0] == progress.best.loss
+    assert len(progress.standings[0].curve) == progress.standings[0].epochs
+
+
+def test_at_the_end_nothing_is_predicted() -> None:
+    progress = progress_of(state_of("6 epochs"))
+    assert progress.final is None
+    assert progress.left_s is None
+    assert progress.used == 6
+
+
+def test_a_deadline_says_what_is_left() -> None:
+    progress = progress_of(state_of("100s", units=3), clock=40.0)
+    assert progress.left_s == pytest.approx(60.0)
+    assert progress.used == pytest.approx(40.0)
+    assert progress.promised == 0
+
+
+def test_past_a_deadline_no_more_than_all_is_used() -> None:
+    assert progress_of(state_of("100s", units=3), clock=140.0).used == 100
+
+
+def test_intervals() -> None:
+    positive = interval(Outlook(0, 0.1, 0.1, 0.0))
+    assert 0 < positive.low < 0.1 < positive.high
+    negative = interval(Outlook(0, -1.0, 0.5, 0.0))
+    assert (negative.low, negative.high) == pytest.approx((-1.8225, -0.1775))
+    assert math.isnan(interval(Outlook(0, 0.1, math.nan, 0.0)).low)
+    assert math.isfinite(interval(Outlook(0, 1e-9, 1.0, 0.0)).high)
+
+
+def test_a_policy_that_predicts_nothing() -> None:
+    study = Study(SPACE, "5 epochs", policy="random")
+    unit = study.ask()
+    assert unit is not None
+    study.tell(unit, 1.0, seconds=1.0)
+    assert predicted_final(study.state) is None
