@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _DPI = 130
+_LEGEND_INCHES = 1.65  # room that one name takes
 _GREY = "#8a8a8a"
 
 
@@ -105,8 +106,8 @@ def budget_axis(axis: "Axes", budgets: Sequence[int]) -> None:
     axis.set_xlabel("budget B, units")
 
 
-def shared_legend(figure: "Figure", axes: "Sequence[Axes]", columns: int = 6) -> None:
-    """One legend above all panels, every name once."""
+def shared_legend(figure: "Figure", axes: "Sequence[Axes]") -> None:
+    """One legend above all panels, every name once, in as many columns as there is room for."""
     found: dict[str, Artist] = {}
     for axis in axes:
         handles, labels = axis.get_legend_handles_labels()
@@ -115,7 +116,7 @@ def shared_legend(figure: "Figure", axes: "Sequence[Axes]", columns: int = 6) ->
         list(found.values()),
         list(found),
         loc="outside upper center",
-        ncols=min(columns, max(1, len(found))),
+        ncols=max(1, min(len(found), int(figure.get_figwidth() / _LEGEND_INCHES))),
         frameon=False,
     )
 

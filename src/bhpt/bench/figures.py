@@ -124,7 +124,7 @@ def hits(rows: Sequence[Row], task: str) -> "Figure | None":
         _bars(axes[0], [found[metric][p] for p in policies], strength, named=metric == "top1")
     axes[0].set_ylim(0, 1.02)
     axes[0].set_ylabel("output arm in the true top 1 / 3 / 5\n(dark, middle, light)")
-    shared_legend(figure, axes, columns=len(policies))
+    shared_legend(figure, axes)
     return figure
 
 
@@ -138,7 +138,7 @@ def share(rows: Sequence[Row], task: str) -> "Figure | None":
     _bars(axes[0], [found[p] for p in policies], 1.0, named=True)
     axes[0].set_ylim(0, 1.02)
     axes[0].set_ylabel("share of the budget on the output arm")
-    shared_legend(figure, axes, columns=len(policies))
+    shared_legend(figure, axes)
     return figure
 
 
@@ -165,7 +165,7 @@ def group_share(shares: Sequence[GroupShare], group: str) -> "Figure | None":
         axis.set_ylim(0, 1.02)
         axis.set_title(task)
         axis.set_ylabel(f"share on {group} (bars: 1 standard error)")
-    shared_legend(figure, axes, columns=5)
+    shared_legend(figure, axes)
     return figure
 
 
@@ -252,7 +252,7 @@ def _of_policies(rows: Sequence[Row], task: str, policies: Sequence[str]) -> "Fi
     axes[0].set_yscale("log")
     axes[0].set_ylabel("normalised regret (bars: 1 standard error)")
     axes[0].set_title(task)
-    shared_legend(figure, axes, columns=4)
+    shared_legend(figure, axes)
     return figure
 
 

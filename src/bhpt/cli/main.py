@@ -19,6 +19,8 @@ from bhpt.cli.doctor import doctor
 from bhpt.cli.errors import Failed, Interrupted
 from bhpt.cli.export import export
 from bhpt.cli.forecast import forecast
+from bhpt.cli.paper import figures as bench_figures
+from bhpt.cli.paper import paper as bench_paper
 from bhpt.cli.peers import peers as bench_peers
 from bhpt.cli.status import status
 from bhpt.cli.tune import resume, tune
@@ -66,6 +68,8 @@ app.command()(status)
 app.command()(forecast)
 app.command()(export)
 app.command()(doctor)
+bench.command("figures")(bench_figures)
+bench.command("paper")(bench_paper)
 bench.command("peers")(bench_peers)
 app.add_typer(bench, name="bench")
 

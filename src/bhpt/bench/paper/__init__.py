@@ -1,0 +1,1 @@
+"""Everything that the paper reports, run again: a plan, the claims, one page."""

@@ -1,0 +1,311 @@
+"""The paper's claims, one by one, with what was measured and whether it holds.
+
+A claim about an order of two methods holds where the 95% interval of their difference lies on the
+claimed side, fails where it lies on the other, and is open in between.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from bhpt.bench.groups import GroupShare
+from bhpt.bench.paper.evidence import Evidence, Interval, interval
+from bhpt.bench.paper.plan import SYNTHETIC, Collected
+
+Verdict = Literal["holds", "partly", "open", "does not hold", "not run"]
+BASELINES = ("rollout", "hyperband", "gp-ei")  # of the paper's synthetic figure
+REAL_BASELINES = ("smac", "hyperband", "fabolas", "freeze-thaw")  # of its real ones
+SLOW = ("arch2_cifar10", "resnet")  # the task with a family that learns slowly and ends lower
+_SAME = 0.02  # regrets that differ by less are about the same
+_PAPER_SECONDS = {"bhpt": 11.89, "hyperband": 0.01, "gp-ei": 0.40, "rollout": 1007.06}
+TIMED_BUDGET = 100
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One line of the page.
+
+    Attributes:
+        says: What the paper says.
+        measured: What came out, with numbers.
+        verdict: Whether it holds.
+    """
+
+    says: str
+    measured: str
+    verdict: Verdict
+
+
+def judge(collected: Collected) -> list[Claim]:
+    """All claims."""
+    evidence = Evidence(collected.rows)
+    return [
+        vanishing_regret(evidence),
+        lowest_on_synthetic(evidence),
+        lowest_on_real(evidence, collected.real),
+        bo_against_hyperband(evidence),
+        rollout_like_hyperband(evidence),
+        trend(evidence, "top5", rising=True, says="The top-5 hit rate rises with B"),
+        trend(evidence, "share", rising=False, says="The share on the output arm falls with B"),
+        epsilon_on_real(evidence, collected.real),
+        exhaustion_rule(evidence),
+        sampled_hypers(evidence),
+        slow_family(collected.shares),
+        decision_times(evidence),
+    ]
+
+
+def vanishing_regret(evidence: Evidence) -> Claim:
+    """R_B → 0 for BHPT on drawn curves."""
+    says = "BHPT's regret goes to 0 as B grows (synthetic)"
+    budgets = evidence.budgets(SYNTHETIC, "bhpt")
+    if len(budgets) < 2:
+        return Claim(says, "", "not run")
+    means = [evidence.mean(SYNTHETIC, "bhpt", budget) for budget in budgets]
+    measured = _listed(budgets, means, digits=4)
+    last, first = means[-1], means[0]
+    good = last.mean <= 0.005 and last.mean < 0.1 * first.mean
+    return Claim(says, measured, "holds" if good else "does not hold")
+
+
+def lowest_on_synthetic(evidence: Evidence) -> Claim:
+    """BHPT's regret is the lowest of the figure at every budget."""
+    says = "BHPT or BHPT-ε has the lowest regret at every budget (synthetic)"
+    return _lowest(evidence, (SYNTHETIC,), BASELINES, says)
+
+
+def lowest_on_real(evidence: Evidence, tasks: Sequence[str]) -> Claim:
+    """The same on the real tasks, against the methods that the paper shows there."""
+    says = "BHPT or BHPT-ε beats SMAC, Hyperband, Fabolas and FreezeThaw on the real tasks"
+    return _lowest(evidence, tasks, REAL_BASELINES, says)
+
+
+def _lowest(evidence: Evidence, tasks: Sequence[str], rivals: Sequence[str], says: str) -> Claim:
+    """Compare the better of BHPT and BHPT-ε with the best rival, at every budget."""
+    ahead, behind, lost = 0, 0, []
+    cells = 0
+    for task in tasks:
+        present = [r for r in rivals if evidence.has(task, r)]
+        for budget in evidence.budgets(task, "bhpt", "bhpt-eps", *present) if present else ():
+            ours = _best(evidence, task, budget, ("bhpt", "bhpt-eps"))
+            theirs = _best(evidence, task, budget, present)
+            gap = evidence.difference(task, ours, theirs, budget)
+            cells += 1
+            ahead += gap.below
+            behind += gap.above
+            if gap.mean > 0:
+                where = f"B={budget}" if len(tasks) == 1 else f"{task} B={budget}"
+                lost.append(f"{where} behind {theirs} by {gap.text()}")
+    if not cells:
+        return Claim(says, "", "not run")
+    measured = (
+        f"{cells} cells: surely ahead of the best other in {ahead}, surely behind in {behind}"
+    )
+    if lost:
+        measured += "; " + "; ".join(lost[:6]) + (" …" if len(lost) > 6 else "")
+    share_behind = behind / cells
+    verdict: Verdict = "holds" if not lost else "partly" if share_behind <= 0.5 else "does not hold"
+    return Claim(says, measured, verdict)
+
+
+def _best(evidence: Evidence, task: str, budget: int, policies: Sequence[str]) -> str:
+    return min(policies, key=lambda policy: evidence.mean(task, policy, budget).mean)
+
+
+def bo_against_hyperband(evidence: Evidence) -> Claim:
+    """GP-EI wins at the smallest budget and loses at the largest."""
+    says = "Plain BO beats Hyperband at small B and loses at large B (synthetic)"
+    budgets, gaps = _gaps(evidence, "gp-ei", "hyperband")
+    if not gaps:
+        return Claim(says, "", "not run")
+    measured = "GP-EI less Hyperband: " + _listed(budgets, gaps)
+    small, large = gaps[0], gaps[-1]
+    verdict = _both(small.below, large.above, contradicted=small.above or large.below)
+    return Claim(says, measured, verdict)
+
+
+def rollout_like_hyperband(evidence: Evidence) -> Claim:
+    """Rollout's regret is about Hyperband's."""
+    says = "Rollout behaves like Hyperband (synthetic)"
+    budgets, gaps = _gaps(evidence, "rollout", "hyperband")
+    if not gaps:
+        return Claim(says, "", "not run")
+    measured = "Rollout less Hyperband: " + _listed(budgets, gaps)
+    apart = sum(abs(gap.mean) > _SAME and (gap.above or gap.below) for gap in gaps)
+    verdict: Verdict = (
+        "holds" if not apart else "partly" if 2 * apart <= len(gaps) else "does not hold"
+    )
+    return Claim(says, measured, verdict)
+
+
+def trend(evidence: Evidence, metric: str, *, rising: bool, says: str) -> Claim:
+    """A metric of BHPT and of GP-EI from the smallest to the largest budget."""
+    parts, right = [], []
+    for policy in ("bhpt", "gp-ei"):
+        budgets = evidence.budgets(SYNTHETIC, policy)
+        if len(budgets) < 2:
+            return Claim(says, "", "not run")
+        means = [evidence.mean(SYNTHETIC, policy, b, metric).mean for b in budgets]
+        arrow = " → ".join(f"{mean:.2f}" for mean in means)
+        parts.append(f"{policy}: {arrow}")
+        change = means[-1] - means[0]
+        right.append(change > 0.05 if rising else change < -0.05)
+    verdict: Verdict = "holds" if all(right) else "partly" if any(right) else "does not hold"
+    return Claim(f"{says} (synthetic; BHPT and BO)", "; ".join(parts), verdict)
+
+
+def epsilon_on_real(evidence: Evidence, tasks: Sequence[str]) -> Claim:
+    """BHPT-ε ahead in the smaller half of the budgets, BHPT in the larger."""
+    small: list[Interval] = []
+    large: list[Interval] = []
+    parts = []
+    for task in tasks:
+        budgets = evidence.budgets(task, "bhpt", "bhpt-eps")
+        gaps = [evidence.difference(task, "bhpt-eps", "bhpt", b) for b in budgets]
+        half = len(gaps) // 2
+        small += gaps[:half]
+        large += gaps[-half:] if half else []
+        parts.append(f"{task} " + ", ".join(f"{gap.mean:+.3f}" for gap in gaps))
+    says = "BHPT-ε is better at small budgets on real tasks, BHPT at large"
+    if not small:
+        return Claim(says, "", "not run")
+    measured = (
+        f"BHPT-ε less BHPT, smaller half of the budgets {_mean(small):+.3f}, larger half "
+        f"{_mean(large):+.3f} ({'; '.join(parts)})"
+    )
+    surely_small = sum(g.below for g in small), sum(g.above for g in small)
+    surely_large = sum(g.above for g in large), sum(g.below for g in large)
+    verdict = _both(
+        surely_small[0] > surely_small[1],
+        surely_large[0] > surely_large[1],
+        contradicted=surely_small[0] < surely_small[1] or surely_large[0] < surely_large[1],
+    )
+    return Claim(says, measured, verdict)
+
+
+def exhaustion_rule(evidence: Evidence) -> Claim:
+    """Without the rule to commit regret rises, more for Q than for Q-ε."""
+    says = "Dropping the exhaustion rule hurts, more so for Q than for Q-ε"
+    budgets, plain = _gaps(evidence, "q-alone", "bhpt")
+    _, greedy = _gaps(evidence, "q-eps-alone", "bhpt-eps")
+    if not plain or not greedy:
+        return Claim(says, "", "not run")
+    measured = f"Q alone less BHPT: {_listed(budgets, plain)}. Q-ε alone less BHPT-ε: " + _listed(
+        budgets, greedy
+    )
+    hurts = sum(g.above for g in plain) > len(plain) / 2
+    more = _mean(plain) > _mean(greedy)
+    greedy_hurts = sum(g.above for g in greedy) > sum(g.below for g in greedy)
+    if hurts and more:
+        return Claim(says, measured, "holds" if greedy_hurts else "partly")
+    return Claim(says, measured, "does not hold")
+
+
+def sampled_hypers(evidence: Evidence) -> Claim:
+    """Sampled hyper-parameters against the true ones."""
+    says = "Sampled hyper-parameters do about as well as true ones"
+    budgets, gaps = _gaps(evidence, "bhpt-sampled", "bhpt")
+    if not gaps:
+        return Claim(says, "", "not run")
+    measured = "sampled less true: " + _listed(budgets, gaps)
+    worse = sum(g.above and g.mean > _SAME for g in gaps)
+    verdict: Verdict = (
+        "holds" if not worse else "partly" if 2 * worse <= len(gaps) else "does not hold"
+    )
+    return Claim(says, measured, verdict)
+
+
+def slow_family(shares: Sequence[GroupShare]) -> Claim:
+    """BHPT's share on the slow family rises with the budget; Hyperband's stays."""
+    task, group = SLOW
+    says = "BHPT spends more on the slow family as B grows; Hyperband does not adapt"
+    parts, rises = [], {}
+    for policy in ("bhpt", "hyperband"):
+        means = _shares(shares, task, group, policy)
+        if len(means) < 2:
+            return Claim(says, "", "not run")
+        parts.append(f"{policy}: " + " → ".join(f"{m.mean:.2f}" for m in means.values()))
+        first, *_, last = means.values()
+        rises[policy] = last.mean - first.mean
+        if policy == "bhpt":
+            surely = last.low > first.high
+    measured = f"share on {group} of {task}, smallest to largest budget: " + "; ".join(parts)
+    good = rises["bhpt"] > 0.05 and rises["bhpt"] > rises["hyperband"]
+    verdict: Verdict = (
+        "does not hold" if rises["bhpt"] <= 0 else "holds" if good and surely else "partly"
+    )
+    return Claim(says, measured, verdict)
+
+
+def _shares(
+    shares: Sequence[GroupShare], task: str, group: str, policy: str
+) -> dict[int, Interval]:
+    found: dict[int, list[float]] = {}
+    for s in shares:
+        if (s.run.task, s.group, s.run.policy) == (task, group, policy):
+            found.setdefault(s.run.budget, []).append(s.share)
+    return {budget: interval(np.array(found[budget])) for budget in sorted(found)}
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of deciding in one run of `TIMED_BUDGET` units on the synthetic task."""
+
+    policy: str
+    seconds: float
+    runs: int
+    paper: float | None
+
+
+def timings(evidence: Evidence, policies: Sequence[str]) -> list[Timing]:
+    """Decision times of all policies that ran with that budget."""
+    made = []
+    for policy in policies:
+        if TIMED_BUDGET in evidence.budgets(SYNTHETIC, policy):
+            mean = evidence.mean(SYNTHETIC, policy, TIMED_BUDGET, "decision_s")
+            made.append(Timing(policy, mean.mean, mean.seeds, _PAPER_SECONDS.get(policy)))
+    return made
+
+
+def decision_times(evidence: Evidence) -> Claim:
+    """Hyperband and BO are cheap, BHPT moderate, Rollout far dearer than BHPT."""
+    found = {t.policy: t for t in timings(evidence, tuple(_PAPER_SECONDS))}
+    says = (
+        f"Deciding for B = {TIMED_BUDGET} takes BHPT 11.89 s, Hyperband 0.01 s, BO 0.40 s, Rollout "
+        "1007 s"
+    )
+    if set(found) != set(_PAPER_SECONDS):
+        return Claim(says, "", "not run")
+    measured = ", ".join(
+        f"{name} {t.seconds:.2f} s ({t.paper / t.seconds:.0f}× faster)"
+        if t.paper is not None and t.paper > t.seconds
+        else f"{name} {t.seconds:.2f} s"
+        for name, t in found.items()
+    )
+    order = found["hyperband"].seconds < found["bhpt"].seconds < found["rollout"].seconds
+    return Claim(says, measured, "holds" if order else "partly")
+
+
+def _listed(budgets: Sequence[int], values: Sequence[Interval], digits: int = 3) -> str:
+    return ", ".join(f"B={b} {v.text(digits)}" for b, v in zip(budgets, values, strict=True))
+
+
+def _mean(gaps: Sequence[Interval]) -> float:
+    return float(np.mean([gap.mean for gap in gaps]))
+
+
+def _gaps(evidence: Evidence, one: str, other: str) -> tuple[list[int], list[Interval]]:
+    """Budgets at which both ran on the synthetic task, and their differences there."""
+    budgets = evidence.budgets(SYNTHETIC, one, other)
+    return budgets, [evidence.difference(SYNTHETIC, one, other, b) for b in budgets]
+
+
+def _both(one: bool, other: bool, *, contradicted: bool) -> Verdict:
+    """Two halves of a claim, each surely right or not."""
+    if one and other:
+        return "holds"
+    if one or other:
+        return "partly"
+    return "does not hold" if contradicted else "open"

@@ -1,0 +1,88 @@
+"""Means and differences with intervals: what a verdict on a claim rests on.
+
+Policies met the same sets with the same seeds, so they are compared seed by seed. Intervals are 95%
+of Student's t over the seeds.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student
+
+from bhpt.bench.table import Row
+from bhpt.domain import FloatArray
+
+_LEVEL = 0.975
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over seeds and its 95% interval; infinitely wide for a single seed."""
+
+    mean: float
+    low: float
+    high: float
+    seeds: int
+
+    @property
+    def below(self) -> bool:
+        """Surely below zero."""
+        return self.high < 0
+
+    @property
+    def above(self) -> bool:
+        """Surely above zero."""
+        return self.low > 0
+
+    def text(self, digits: int = 3) -> str:
+        """The mean with half the width of its interval."""
+        half = (self.high - self.low) / 2
+        spread = f" ± {half:.{digits}f}" if np.isfinite(half) else ""
+        return f"{self.mean:.{digits}f}{spread}"
+
+
+def interval(values: FloatArray) -> Interval:
+    """Mean of values over seeds."""
+    count, mean = len(values), float(np.mean(values))
+    if count < 2:
+        return Interval(mean, -np.inf, np.inf, count)
+    half = float(student.ppf(_LEVEL, count - 1) * np.std(values, ddof=1) / np.sqrt(count))
+    return Interval(mean, mean - half, mean + half, count)
+
+
+class Evidence:
+    """All rows of an evaluation, to be asked about."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        """Index the rows."""
+        self._by_cell: dict[tuple[str, str, int], dict[int, Row]] = {}
+        for row in rows:
+            cell = (row.run.task, row.run.policy, row.run.budget)
+            self._by_cell.setdefault(cell, {})[row.run.seed] = row
+
+    def has(self, task: str, policy: str) -> bool:
+        """Whether a policy ran on a task."""
+        return any(t == task and p == policy for t, p, _ in self._by_cell)
+
+    def budgets(self, task: str, *policies: str) -> list[int]:
+        """Budgets at which all of the policies ran on a task."""
+        found = [{b for t, p, b in self._by_cell if t == task and p == name} for name in policies]
+        return sorted(set.intersection(*found)) if found else []
+
+    def mean(self, task: str, policy: str, budget: int, metric: str = "regret") -> Interval:
+        """A metric over seeds."""
+        rows = self._by_cell[task, policy, budget]
+        return interval(np.array([float(getattr(r.score, metric)) for r in rows.values()]))
+
+    def difference(
+        self, task: str, one: str, other: str, budget: int, metric: str = "regret"
+    ) -> Interval:
+        """The metric of one policy less that of another, seed by seed."""
+        left = self._by_cell[task, one, budget]
+        right = self._by_cell[task, other, budget]
+        gaps = [
+            float(getattr(left[seed].score, metric)) - float(getattr(right[seed].score, metric))
+            for seed in sorted(set(left) & set(right))
+        ]
+        return interval(np.array(gaps))

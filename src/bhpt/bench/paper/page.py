@@ -1,0 +1,117 @@
+"""One HTML page with all figures and tables in it: it opens anywhere and loads nothing."""
+
+import base64
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bhpt.bench.paper.claims import Claim
+from bhpt.bench.paper.tables import Table
+
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem;
+  color: #1a1a1a; background: #fff; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .8rem 0; }
+th, td { padding: .2rem .7rem; text-align: right; vertical-align: top; white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; }
+thead th { border-bottom: 1px solid #999; } tbody tr:nth-child(even) { background: #f7f7f7; }
+table.words td { text-align: left; white-space: normal; }
+table.words td:first-child { width: 22rem; }
+td.strong { font-weight: 700; }
+.wide { overflow-x: auto; } figure { margin: 1rem 0; } img { max-width: 100%; }
+figcaption, .note { color: #555; } pre { background: #f4f4f4; padding: .7rem; overflow-x: auto; }
+.holds { color: #176b32; font-weight: 700; } .fails { color: #b00020; font-weight: 700; }
+.between { color: #8a5a00; font-weight: 700; }
+"""
+_CLASS = {"holds": "holds", "does not hold": "fails"}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure that has been saved.
+
+    Attributes:
+        title: Its heading.
+        caption: What is to be seen.
+        name: File name without ending.
+    """
+
+    title: str
+    caption: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table under a heading."""
+
+    title: str
+    note: str
+    table: Table
+
+
+def page(
+    command: str,
+    about: Sequence[str],
+    claims: Sequence[Claim],
+    figures: Sequence[Drawn],
+    sections: Sequence[Section],
+    folder: Path,
+) -> str:
+    """The whole page; figures are read from `folder`."""
+    parts = [f"<h1>The paper, run again</h1><pre>{html.escape(command)}</pre>"]
+    parts += [f'<p class="note">{html.escape(line)}</p>' for line in about]
+    parts.append("<h2>Claims</h2>" + _claims(claims))
+    parts += [_figure(drawn, folder) for drawn in figures]
+    for section in sections:
+        parts.append(f"<h2>{html.escape(section.title)}</h2>")
+        if section.note:
+            parts.append(f'<p class="note">{html.escape(section.note)}</p>')
+        parts.append(_table(section.table))
+    body = "\n".join(parts)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<title>bhpt: the paper, run again</title><style>{_STYLE}</style></head>"
+        f"<body>\n{body}\n</body></html>\n"
+    )
+
+
+def _claims(claims: Sequence[Claim]) -> str:
+    rows = []
+    for claim in claims:
+        kind = _CLASS.get(claim.verdict, "between")
+        rows.append(
+            f"<tr><td>{html.escape(claim.says)}</td>"
+            f'<td class="{kind}">{html.escape(claim.verdict)}</td>'
+            f"<td>{html.escape(claim.measured)}</td></tr>"
+        )
+    return (
+        '<table class="words"><thead><tr><th>The paper says</th><th>Here</th>'
+        "<th>Measured (± half of the 95% interval over seeds)</th></tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )
+
+
+def _figure(drawn: Drawn, folder: Path) -> str:
+    data = base64.b64encode((folder / f"{drawn.name}.svg").read_bytes()).decode()
+    title = html.escape(drawn.title)
+    return (
+        f'<h2>{title}</h2><figure><img alt="{title}" src="data:image/svg+xml;base64,{data}">'
+        f"<figcaption>{html.escape(drawn.caption)}</figcaption></figure>"
+    )
+
+
+def _table(table: Table) -> str:
+    head = "".join(f"<th>{html.escape(word)}</th>" for word in table.head)
+    rows = []
+    for i, row in enumerate(table.rows):
+        cells = [
+            f"<td{' class=strong' if (i, j) in table.strong else ''}>{html.escape(word)}</td>"
+            for j, word in enumerate(row)
+        ]
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    return (
+        f'<div class="wide"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )

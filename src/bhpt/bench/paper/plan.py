@@ -1,0 +1,161 @@
+"""What the paper's evaluation consists of, and running it: tasks, methods, budgets, seeds.
+
+Budgets go from a tenth of the number of arms to where BHPT finds the optimum. Where that is shows
+only when BHPT has run, so it goes first, one budget after the other; the other methods follow on
+the budgets that it needed. Everything lands in one results.csv, so an interrupted run goes on.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bhpt.bench.catalogue import load
+from bhpt.bench.groups import Groups, GroupShare
+from bhpt.bench.metrics import reachable
+from bhpt.bench.runner import Source, run_missing
+from bhpt.bench.table import Row, Run
+from bhpt.bench.tasks import PACKAGED
+from bhpt.policies import smac
+
+SYNTHETIC = "synthetic"
+LEADER = "bhpt"
+METHODS = (
+    *("bhpt", "bhpt-eps", "rollout", "hyperband", "gp-ei", "smac", "fabolas", "freeze-thaw"),
+    *("random", "next-unit"),
+)
+VARIANTS = ("q-alone", "q-eps-alone", "bhpt-sampled")  # on drawn data only, as in the paper
+FOUND = 0.001  # a mean regret at which BHPT counts as having found the optimum
+
+Progress = Callable[[int, int, Row | None], None]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """How much is run.
+
+    Attributes:
+        name: Said on the page.
+        synthetic_seeds: Sets of the synthetic task.
+        real_seeds: Seeds of every real task.
+        synthetic_budgets: Budgets to try on it, in this order.
+        tenths: The same for real tasks, as multiples of a tenth of the arms.
+        real_methods: Methods on real tasks.
+        tasks: Real tasks.
+    """
+
+    name: str
+    synthetic_seeds: int
+    real_seeds: int
+    synthetic_budgets: tuple[int, ...]
+    tenths: tuple[int, ...]
+    real_methods: tuple[str, ...] = METHODS
+    tasks: tuple[str, ...] = PACKAGED
+
+    def budgets(self, task: str) -> tuple[int, ...]:
+        """Budgets to try on a task, smallest first."""
+        if task == SYNTHETIC:
+            return self.synthetic_budgets
+        tenth = -(-load(task, 0).arms // 10)
+        return tuple(tenth * multiple for multiple in self.tenths)
+
+    def seeds(self, task: str) -> int:
+        """Seeds of a task."""
+        return self.synthetic_seeds if task == SYNTHETIC else self.real_seeds
+
+    def methods(self, task: str) -> tuple[str, ...]:
+        """Methods on a task, those whose extra is missing left out."""
+        wanted = (*METHODS, *VARIANTS) if task == SYNTHETIC else self.real_methods
+        return tuple(name for name in wanted if name not in left_out())
+
+
+FULL = Scope("full", 100, 10, (8, 16, 32, 64, 100, 200, 400), (1, 2, 4, 8, 16, 32, 64))
+QUICK = Scope(
+    "quick",
+    4,
+    2,
+    (8, 32, 100),
+    (1, 4, 16),
+    real_methods=tuple(name for name in METHODS if name != "rollout"),
+)
+
+
+def left_out() -> tuple[str, ...]:
+    """Methods that cannot run here because an extra is missing."""
+    return () if smac.available() else ("smac",)
+
+
+@dataclass(frozen=True, eq=False)
+class Collected:
+    """What was run.
+
+    Attributes:
+        scope: What was asked for.
+        rows: All rows, old and new.
+        shares: Shares by family.
+        budgets: Budgets of each task, up to where BHPT finds the optimum.
+        left_out: Methods that did not run.
+    """
+
+    scope: Scope
+    rows: list[Row]
+    shares: list[GroupShare]
+    budgets: dict[str, tuple[int, ...]]
+    left_out: tuple[str, ...]
+
+    @property
+    def real(self) -> tuple[str, ...]:
+        """The real tasks."""
+        return self.scope.tasks
+
+
+def collect(scope: Scope, out: Path, jobs: int, progress: Progress) -> Collected:
+    """Run what is missing: BHPT up to where it finds the optimum, then all others."""
+    budgets = _climb(scope, out, jobs, progress)
+    wanted = [
+        Run(task, policy, budget, seed)
+        for seed in range(max(scope.synthetic_seeds, scope.real_seeds))
+        for task, steps in budgets.items()
+        if seed < scope.seeds(task)
+        for policy in scope.methods(task)
+        for budget in steps
+    ]
+    rows = run_missing(wanted, out, jobs, progress, Source())
+    asked = set(wanted)
+    shares = [share for share in Groups(out).rows() if share.run in asked]
+    return Collected(scope, rows, shares, budgets, left_out())
+
+
+def _climb(scope: Scope, out: Path, jobs: int, progress: Progress) -> dict[str, tuple[int, ...]]:
+    """Budgets of each task: run BHPT on larger and larger ones until it finds the optimum."""
+    steps = {task: scope.budgets(task) for task in (SYNTHETIC, *scope.tasks)}
+    climbed: dict[str, tuple[int, ...]] = dict.fromkeys(steps, ())
+    open_tasks = set(steps)
+    for at in range(max(len(s) for s in steps.values())):
+        open_tasks = {task for task in open_tasks if at < len(steps[task])}
+        runs = [
+            Run(task, LEADER, steps[task][at], seed)
+            for task in steps
+            if task in open_tasks
+            for seed in range(scope.seeds(task))
+        ]
+        if not runs:
+            break
+        rows = run_missing(runs, out, jobs, progress, Source())
+        for task in sorted(open_tasks):
+            climbed[task] = steps[task][: at + 1]
+            regrets = [row.score.regret for row in rows if row.run.task == task]
+            if float(np.mean(regrets)) <= FOUND:
+                open_tasks.discard(task)
+    return climbed
+
+
+def optima(
+    budgets: dict[str, tuple[int, ...]], tasks: tuple[str, ...]
+) -> dict[str, dict[int, float]]:
+    """ℓ*_B, what the best arm would have given had it been known, by task and budget."""
+    return {
+        task: {budget: float(reachable(load(task, 0), budget).min()) for budget in budgets[task]}
+        for task in tasks
+    }

@@ -1,0 +1,167 @@
+"""From what was run to the page: figures, tables, CSV files, paper.html."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bhpt.bench import figures
+from bhpt.bench.drawing import in_order, save
+from bhpt.bench.paper import action_value, tables
+from bhpt.bench.paper.claims import TIMED_BUDGET, Claim, judge, timings
+from bhpt.bench.paper.evidence import Evidence
+from bhpt.bench.paper.page import Drawn, Section, page
+from bhpt.bench.paper.plan import SYNTHETIC, Collected, optima
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def write_report(collected: Collected, out: Path, command: str) -> list[Claim]:
+    """Write figures/, data/ and paper.html below `out`; returns the verdicts."""
+    claims = judge(collected)
+    folder, data = out / "figures", out / "data"
+    data.mkdir(parents=True, exist_ok=True)
+    drawn = []
+    for about, figure in draw(collected, data):
+        if figure is not None:
+            save(figure, folder, about.name)
+            drawn.append(about)
+    evidence = Evidence(collected.rows)
+    timed = timings(evidence, in_order(row.run.policy for row in collected.rows))
+    tables.write_summary(collected.rows, data / "summary.csv")
+    tables.write_records(claims, data / "claims.csv")
+    tables.write_records(timed, data / "decision_times.csv")
+    sections = [
+        Section(
+            "Decision times",
+            f"Seconds spent deciding in one run of B = {TIMED_BUDGET} on the synthetic task, one "
+            "thread; the paper's numbers beside ours.",
+            tables.timing_table(timed),
+        ),
+        Section("Methods by property", "", tables.properties_table()),
+        *_tables(collected),
+    ]
+    text = page(command, about_run(collected), claims, drawn, sections, folder)
+    (out / "paper.html").write_text(text)
+    return claims
+
+
+def about_run(collected: Collected) -> list[str]:
+    """What was run, in words."""
+    scope = collected.scope
+    said = (
+        f"A {scope.name} run: {scope.synthetic_seeds} synthetic sets, {scope.real_seeds} seeds on "
+        f"each of {len(scope.tasks)} real tasks. Every method has the same arms, the same units "
+        "and a hard stop at B; a unit is counted once, and arms resume where they stand."
+    )
+    honest = (
+        "The synthetic sets are anchored (see the documentation): the paper does not say how its "
+        "curves start. The real tables are our own: networks trained anew, not the authors' "
+        "curves. Budgets go up to where BHPT finds the optimum."
+    )
+    lines = [said, honest]
+    if collected.left_out:
+        names = ", ".join(collected.left_out)
+        lines.append(f"Left out because its extra is not installed: {names}.")
+    missing = [m for m in ("rollout",) if m not in scope.real_methods]
+    if missing:
+        lines.append(f"Left out on the real tasks in this run: {', '.join(missing)}.")
+    return lines
+
+
+def draw(collected: Collected, data: Path) -> "Iterator[tuple[Drawn, Figure | None]]":
+    """Every figure of the paper, in its order."""
+    rows, real = collected.rows, collected.real
+    yield (
+        Drawn(
+            "Regret over the budget",
+            "Normalised regret on the synthetic sets; regrets below 0.0001 are drawn there.",
+            "regret_synthetic",
+        ),
+        figures.regret(rows, (SYNTHETIC,)),
+    )
+    yield (
+        Drawn(
+            "Exploration: is the output arm among the true best",
+            "Top-1, top-3 and top-5 hit rate on the synthetic sets, dark to light.",
+            "hits_synthetic",
+        ),
+        figures.hits(rows, SYNTHETIC),
+    )
+    yield (
+        Drawn(
+            "Exploitation: share of the budget on the output arm",
+            "Mean over the synthetic sets.",
+            "share_synthetic",
+        ),
+        figures.share(rows, SYNTHETIC),
+    )
+    yield (
+        Drawn(
+            "Loss over the budget on the real tasks",
+            "Mean and one standard deviation over seeds; dotted: what the best arm would have "
+            "given had it been known.",
+            "loss_real",
+        ),
+        figures.loss(rows, real, optima(collected.budgets, real)),
+    )
+    yield (
+        Drawn(
+            "Regret over the budget on the real tasks",
+            "The same runs relative to the optimum; regrets below 0.0001 are drawn there.",
+            "regret_real",
+        ),
+        figures.regret(rows, real),
+    )
+    yield from _families(collected)
+    yield (
+        Drawn(
+            "The exhaustion rule left out",
+            "BHPT and BHPT-ε beside Q alone and Q-ε alone on the synthetic sets.",
+            "exhaustion_synthetic",
+        ),
+        figures.exhaustion(rows, SYNTHETIC),
+    )
+    yield (
+        Drawn(
+            "Sampled against true hyper-parameters",
+            "BHPT with the true hyper-parameters of the synthetic sets, and with sampled ones.",
+            "sampled_synthetic",
+        ),
+        figures.sampled(rows, SYNTHETIC),
+    )
+    moment = action_value.find_moment()
+    action_value.write_csv(moment, data / "action_value.csv")
+    yield (
+        Drawn(
+            "The action value at one step",
+            "Left: Q is the lowest mean less the red area's expectation for another arm, less the "
+            "blue one's for the leader. Right: all leading arms at that step.",
+            "action_value",
+        ),
+        action_value.draw(moment),
+    )
+
+
+def _families(collected: Collected) -> "Iterator[tuple[Drawn, Figure | None]]":
+    """One figure for the slow family of the architecture tasks."""
+    groups = sorted({share.group for share in collected.shares})
+    group = "resnet" if "resnet" in groups else groups[0] if groups else ""
+    yield (
+        Drawn(
+            "Share of the budget by architecture",
+            f"Part of the units that went to {group}; the rest went to the other family. In "
+            "arch2_cifar10 it learns more slowly and ends lower.",
+            "architecture_share",
+        ),
+        figures.group_share(collected.shares, group),
+    )
+
+
+def _tables(collected: Collected) -> Iterator[Section]:
+    """Regret of every method on every task."""
+    for task in (SYNTHETIC, *collected.real):
+        note = "Mean ± standard error over seeds; the lowest of each column in bold."
+        yield Section(
+            f"Normalised regret: {task}", note, tables.metric_table(collected.rows, task, "regret")
+        )

@@ -1,0 +1,111 @@
+"""Tables of the page: methods by property, regrets, decision times; and their CSV files."""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+from bhpt.bench.drawing import in_order, look
+from bhpt.bench.paper.claims import Claim, Timing
+from bhpt.bench.summary import cells
+from bhpt.bench.table import Row
+
+METRICS = ("loss", "regret", "top1", "top3", "top5", "share", "decision_s")
+
+
+@dataclass(frozen=True)
+class Properties:
+    """What a method can do, as the paper's table has it."""
+
+    method: str
+    stops_and_resumes: bool
+    predicts: bool
+    budget_aware: bool
+
+
+PROPERTIES = (
+    Properties("random search", False, False, False),
+    Properties("BO (GP-EI, SMAC)", False, True, False),
+    Properties("Fabolas", True, True, False),
+    Properties("FreezeThaw", True, True, False),
+    Properties("Hyperband", True, False, False),
+    Properties("Rollout", True, True, True),
+    Properties("BHPT, BHPT-ε", True, True, True),
+    Properties("next unit (ours)", True, True, True),
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table for a page: a head, rows of words, and which cells stand out."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    strong: frozenset[tuple[int, int]] = frozenset()
+
+
+def properties_table() -> Table:
+    """Methods by property."""
+    head = ("method", "stops early and resumes", "predicts", "budget-aware")
+    rows = tuple((p.method, *(_tick(v) for v in astuple(p)[1:])) for p in PROPERTIES)
+    return Table(head, rows)
+
+
+def _tick(value: bool) -> str:
+    return "✓" if value else "×"
+
+
+def timing_table(found: Sequence[Timing]) -> Table:
+    """Seconds of deciding, beside the paper's."""
+    rows = []
+    for t in sorted(found, key=lambda t: t.seconds):
+        paper = "" if t.paper is None else f"{t.paper:g}"
+        ratio = "" if t.paper is None else f"{t.paper / t.seconds:.3g}×"
+        rows.append((look(t.policy).label, f"{t.seconds:.3g}", str(t.runs), paper, ratio))
+    return Table(("method", "seconds", "runs", "paper, s", "paper / ours"), tuple(rows))
+
+
+def metric_table(rows: Sequence[Row], task: str, metric: str, digits: int = 4) -> Table:
+    """Mean ± standard error of policies × budgets, the lowest of each column strong."""
+    found = cells([row for row in rows if row.run.task == task], metric)
+    budgets = sorted({budget for _, _, budget in found})
+    policies = in_order(policy for _, policy, _ in found)
+    strong, lines = set(), []
+    for column, budget in enumerate(budgets, start=1):
+        there = [
+            (found[task, p, budget].mean, i)
+            for i, p in enumerate(policies)
+            if (task, p, budget) in found
+        ]
+        lowest = min(there)[0]
+        strong |= {(i, column) for mean, i in there if mean <= lowest}
+    for policy in policies:
+        line = [look(policy).label]
+        for budget in budgets:
+            cell = found.get((task, policy, budget))
+            line.append("" if cell is None else _with_error(cell.mean, cell.error, digits))
+        lines.append(tuple(line))
+    return Table(("", *(f"B = {b}" for b in budgets)), tuple(lines), frozenset(strong))
+
+
+def _with_error(mean: float, error: float, digits: int) -> str:
+    return f"{mean:.{digits}f}" + (f" ± {error:.{digits}f}" if error == error else "")
+
+
+def write_summary(rows: Sequence[Row], path: Path) -> None:
+    """Mean, standard error and number of runs of every metric, long form."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["task", "policy", "budget", "metric", "mean", "standard_error", "runs"])
+        for metric in METRICS:
+            for (task, policy, budget), cell in cells(list(rows), metric).items():
+                writer.writerow([task, policy, budget, metric, cell.mean, cell.error, cell.runs])
+
+
+def write_records(records: "Sequence[Claim] | Sequence[Timing]", path: Path) -> None:
+    """Records of one kind, a column a field."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if records:
+            writer.writerow([f.name for f in fields(records[0])])
+        writer.writerows(astuple(record) for record in records)

@@ -1,0 +1,44 @@
+"""`bhpt bench figures` and `bhpt bench paper`: the paper's figures, and all of it in one page."""
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bhpt.bench.drawing import check
+from bhpt.bench.figures import draw_all
+from bhpt.bench.paper.plan import FULL, QUICK, collect, left_out
+from bhpt.bench.paper.report import write_report
+from bhpt.cli.bench import Reporter
+
+
+def figures(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="With results.csv.")],
+) -> None:
+    """Draw the paper's figures from the results in a folder."""
+    for path in draw_all(folder):
+        print(path)
+
+
+def paper(
+    out: Annotated[Path, typer.Option(help="Folder for results, figures and the page.")],
+    quick: Annotated[bool, typer.Option("--quick", help="A few seeds: minutes.")] = False,
+    jobs: Annotated[int, typer.Option(help="Worker processes.")] = os.cpu_count() or 1,
+) -> None:
+    """Run everything that the paper reports and write one page; resumable."""
+    check()
+    scope = QUICK if quick else FULL
+    for name in left_out():
+        print(f"{name} is left out: pip install 'bhpt[{name}]'", file=sys.stderr)
+    reporter = Reporter()
+    try:
+        collected = collect(scope, out, jobs, reporter)
+    finally:
+        reporter.close()
+    claims = write_report(collected, out, shlex.join(["bhpt", *sys.argv[1:]]))
+    for claim in claims:
+        print(f"{claim.verdict:>13}  {claim.says}")
+    print(f"{len(collected.rows)} rows in {out / 'results.csv'}; the page is {out / 'paper.html'}")
