@@ -10,10 +10,10 @@ Unvisited arms have λ = 0 and need no row in A. K_x is never inverted.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
 
 from bhpt.beliefs.hypers import Hypers, Structure
 from bhpt.beliefs.kernels import asymptote_covariance
+from bhpt.beliefs.triangular import cholesky, solve_lower
 from bhpt.domain import FloatArray, IntArray
 
 
@@ -79,10 +79,10 @@ def condition(
     same = (visited[:, None] == np.arange(arms)[None, :]).astype(float)
     cross = asymptote_covariance(structure.kernel, hypers, features[visited], features, same)
     inner = np.eye(len(visited)) + q[:, None] * cross[:, visited] * q[None, :]
-    lower = cholesky(inner, lower=True, check_finite=False)
-    reduction = solve_triangular(lower, q[:, None] * cross, lower=True, check_finite=False)
+    lower = cholesky(inner)
+    reduction = solve_lower(lower, q[:, None] * cross)
     # C γ = K_x q A⁻¹ (γ / q): no difference of large numbers, however small the noise
-    weights = solve_triangular(lower, centred / q, lower=True, check_finite=False)
+    weights = solve_lower(lower, centred / q)
     mean = hypers.mean + reduction.T @ weights
     variance = hypers.amplitude**2 - np.einsum("vk,vk->k", reduction, reduction)
     np.maximum(variance, 0, out=variance)

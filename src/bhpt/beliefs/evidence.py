@@ -8,11 +8,11 @@ Notation (beside that of `grid` and `asymptotes`):
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
 
-from bhpt.beliefs.grid import Factor, factorise, whiten
-from bhpt.beliefs.hypers import DECAY, Hypers, Priors, Structure
-from bhpt.beliefs.kernels import asymptote_covariance
+from bhpt.beliefs.grid import factorise, whiten
+from bhpt.beliefs.hypers import AMPLITUDE_AND_DECAY, DECAY, Hypers, Priors, Structure
+from bhpt.beliefs.kernels import from_squared
+from bhpt.beliefs.triangular import cholesky, solve_lower
 from bhpt.domain import FloatArray, IntArray
 
 _LOG_2PI = float(np.log(2 * np.pi))
@@ -62,7 +62,8 @@ class Target:
         self._counts = counts
         self._values = values[:, : int(counts.max(initial=0))]
         self._start = start
-        self._features = features
+        apart = (features[:, None, :] - features[None, :, :]) ** 2
+        self._apart = apart.reshape(-1, features.shape[1])  # squared, by feature, [V², D]
         self._seen_at = np.bincount(counts, minlength=self._values.shape[1] + 1)
         self._decayed: dict[bytes, _Decayed] = {}
 
@@ -90,7 +91,7 @@ class Target:
         rows, epochs = self._values.shape
         if not epochs:
             return _Decayed(0.0, np.zeros(rows), np.zeros(rows))
-        factor: Factor = factorise(hypers, epochs, self._start, anchored=self._structure.anchored)
+        factor = factorise(hypers, epochs, self._start, anchored=self._structure.anchored)
         whitened = whiten(factor, self._values, self._counts)
         u = factor.whitened_load
         information = np.concatenate([[0.0], np.cumsum(u**2)])[self._counts]
@@ -108,19 +109,13 @@ class Target:
         lam, gamma = decayed.information, decayed.gamma
         q = np.sqrt(lam)
         g = np.divide(gamma, q, out=np.zeros_like(gamma), where=q > 0)
-        hypers = Hypers.from_theta(theta, self._mean)
         if self._structure.correlated:
-            same = np.eye(len(q))
-            prior_cov = asymptote_covariance(
-                self._structure.kernel, hypers, self._features, self._features, same
-            )
-            inner = np.eye(len(q)) + q[:, None] * prior_cov * q[None, :]
-            lower = cholesky(inner, lower=True, check_finite=False)
-            both = solve_triangular(lower, np.stack([g, q], axis=1), lower=True, check_finite=False)
+            lower = cholesky(self._inner(theta, q))
+            both = solve_lower(lower, np.array([g, q]).T)
             solved_g, solved_q = both[:, 0], both[:, 1]
             log_det = 2 * float(np.log(lower.diagonal()).sum())
         else:
-            inner_diagonal = 1 + hypers.amplitude**2 * lam
+            inner_diagonal = 1 + np.exp(2 * theta[0]) * lam
             solved_g, solved_q = g / np.sqrt(inner_diagonal), q / np.sqrt(inner_diagonal)
             log_det = float(np.log(inner_diagonal).sum())
         # with f = m + ..., the curves' residual form is (g - m q)ᵀA⁻¹(g - m q)
@@ -131,3 +126,14 @@ class Target:
         density += 0.5 * pulled**2 / precision - 0.5 * (self._mean / self._sd) ** 2
         density -= 0.5 * float(np.log(precision * self._sd**2))
         return Evidence(prior + density, pulled / precision, 1 / precision)
+
+    def _inner(self, theta: FloatArray, q: FloatArray) -> FloatArray:
+        """A = I + q K_x q, [V, V]; K_x's own diagonal is s_f² whatever ρ is."""
+        squared = (self._apart @ np.exp(-2 * theta[AMPLITUDE_AND_DECAY:-1])).reshape(len(q), -1)
+        inner = from_squared(self._structure.kernel, squared)
+        variance = np.exp(2 * theta[0])
+        inner *= variance / (1 + np.exp(-theta[-1]))
+        inner *= q[:, None]
+        inner *= q
+        np.fill_diagonal(inner, 1 + variance * q * q)
+        return inner

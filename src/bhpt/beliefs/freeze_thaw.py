@@ -5,6 +5,7 @@ projected rows) only saves work: a study that is resumed from its log predicts t
 """
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,17 +22,27 @@ from bhpt.domain import Curves, FloatArray, IntArray, View
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Posteriors for several settings of the hyper-parameters, equally weighted.
+    """Posteriors for several settings of the hyper-parameters.
 
     Attributes:
         components: One posterior a setting.
+        weights: Their probabilities, [S].
         scaled: The curves in the belief's units; ζ is `scaled.best`.
         counts: Observed epochs of every arm, units in flight included, [K].
     """
 
     components: tuple[Posterior, ...]
+    weights: FloatArray
     scaled: Scaled
     counts: IntArray
+
+    def average(self, found: Callable[[Posterior], FloatArray]) -> FloatArray:
+        """Something that every setting says of every arm, averaged over the settings, [K]."""
+        total: FloatArray = sum(
+            (w * found(c) for w, c in zip(self.weights, self.components, strict=True)),
+            start=np.zeros(len(self.counts)),
+        )
+        return total
 
     def ends(self, horizon: IntArray) -> Ends:
         """ν of the mixture for a horizon in epochs: the variance between settings included."""
@@ -47,20 +58,29 @@ class Mixture:
     ) -> tuple[IntArray, FloatArray, FloatArray]:
         """`ends` for some of the arms."""
         arms = block[0].arms
-        averaged = np.mean([part.means for part in block], axis=0)
+        averaged = np.average([part.means for part in block], axis=0, weights=self.weights)
         times, mean = lowest(averaged, self.counts[arms] + horizon[arms])
         some = np.isfinite(mean)
-        within = np.mean([c.variance(arms, times) for c in self.components], axis=0)
+        within = np.stack([c.variance(arms, times) for c in self.components])
         settings = np.stack([part.means[np.arange(len(arms)), times] for part in block])
-        between = np.var(np.where(some, settings, 0.0), axis=0)
+        between = np.square(np.where(some, settings, 0.0) - np.where(some, mean, 0.0))
+        variance = np.average(within + between, axis=0, weights=self.weights)
         tau = np.where(some, times - self.counts[arms] + 1, 0)
-        return tau, mean, np.where(some, within + between, 0.0)
+        return tau, mean, np.where(some, variance, 0.0)
+
+    def lowest(self, horizon: IntArray) -> FloatArray:
+        """E ν averaged over the settings, each at its own epoch, [K]."""
+        return self.average(lambda c: c.ends(horizon).mean)
+
+    def moved(self, horizon: IntArray, epochs: int) -> tuple[FloatArray, FloatArray]:
+        """E ν and how far `epochs` epochs of an arm move it, over the settings, [K] and [K]."""
+        squared = self.average(lambda c: c.moves(c.ends(horizon), epochs).own ** 2)
+        deviation: FloatArray = np.sqrt(squared)
+        return self.lowest(horizon), deviation
 
     def futures(self, arms: IntArray, size: int, rng: np.random.Generator) -> FloatArray:
         """Joint draws of whole curves in the belief's units, [size, A, T]."""
-        shares = np.bincount(
-            rng.integers(len(self.components), size=size), minlength=len(self.components)
-        )
+        shares = rng.multinomial(size, self.weights)
         drawn = [c.futures(arms, int(n), rng) for c, n in zip(self.components, shares, strict=True)]
         return np.concatenate(drawn)
 
@@ -83,6 +103,7 @@ class FreezeThaw:
         self._scale = scale
         self._hypers = hypers
         self._fits: dict[bytes, Fit] = {}
+        self._priors: dict[bytes, Fit] = {}
         self._rows: dict[int, Rows] = {}
 
     def condition(self, view: View) -> Mixture:
@@ -91,12 +112,27 @@ class FreezeThaw:
         fit = self._fit(view)
         if len(view.curves.reports) == 0:
             self._rows.clear()
+        fits, weights = self._weighted(view, fit)
         components = tuple(
             self._component(view, scaled, hypers, grid)
-            for hypers, grid in zip(fit.settings, fit.grids, strict=True)
+            for one in fits
+            for hypers, grid in zip(one.settings, one.grids, strict=True)
         )
-        counts = components[0].counts
-        return Mixture(components, scaled, counts)
+        return Mixture(components, weights, scaled, components[0].counts)
+
+    def _weighted(self, view: View, fit: Fit) -> tuple[tuple[Fit, ...], FloatArray]:
+        """The fit, and beside it the prior as a second opinion where that is asked for.
+
+        However alike the arms seen so far, the next may be of another kind: by the rule of
+        succession, with probability 1 / (V + 2). Without this a Gaussian that has met a dozen
+        arms that learn nothing is sure that none will.
+        """
+        share = np.full(len(fit.settings), 1 / len(fit.settings))
+        seen = len(view.curves.visited)
+        if isinstance(self._hypers, Hypers) or not self._hypers.second_opinion or not seen:
+            return (fit,), share
+        doubt = 1 / (seen + 2)
+        return (fit, self._prior(view, self._hypers)), np.append((1 - doubt) * share, doubt)
 
     def _component(self, view: View, scaled: Scaled, hypers: Hypers, grid: Grid) -> Posterior:
         curves = view.curves
@@ -163,8 +199,11 @@ class FreezeThaw:
         """Before the first report: the prior's medians."""
         theta, _ = unknown.priors.moments(self._structure, view.features.shape[1])
         start = self._scale.apply(view.curves.first(0), view.untrained).start
-        hypers = Hypers.from_theta(theta, unknown.priors.mean[0])
-        return self._made((hypers,), theta, view.curves.epochs, start)
+        key = np.array([view.curves.epochs, len(theta), start]).tobytes()
+        if key not in self._priors:
+            hypers = Hypers.from_theta(theta, unknown.priors.mean[0])
+            self._priors[key] = self._made((hypers,), theta, view.curves.epochs, start)
+        return self._priors[key]
 
     def _refit(self, view: View, curves: Curves, unknown: Unknown, last: Fit) -> Fit:
         """Slice sample from where the last fit ended."""

@@ -17,10 +17,10 @@ Notation:
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
 
 from bhpt.beliefs.hypers import Hypers
 from bhpt.beliefs.kernels import decay_covariance, remainder
+from bhpt.beliefs.triangular import cholesky, solve_lower
 from bhpt.domain import BoolArray, FloatArray, IntArray
 
 _JITTER = 1e-12  # relative to the largest variance: keeps a noise-free kernel factorisable
@@ -59,10 +59,10 @@ def factorise(hypers: Hypers, epochs: int, start: float, *, anchored: bool) -> F
     remains = remainder(hypers, epochs)
     covariance = decay_covariance(remains, hypers, anchored=anchored)
     covariance[np.diag_indices(epochs)] += _JITTER * covariance.diagonal().max()
-    lower = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
+    lower = cholesky(covariance)
     left = remains[1 : epochs + 1] if anchored else np.zeros(epochs)
     load = 1 - left
-    whitened = solve_triangular(lower, load, lower=True, check_finite=False)
+    whitened = solve_lower(lower, load)
     return Factor(lower, start * left, load, whitened)
 
 
@@ -88,7 +88,7 @@ def whiten(factor: Factor, values: FloatArray, counts: IntArray) -> FloatArray:
     seen = np.arange(n)[None, :] < counts[:, None]
     centred = np.where(seen, values - factor.base[:n], 0.0)
     lower = factor.lower[:n, :n]
-    solved = solve_triangular(lower, centred.T, lower=True, check_finite=False).T
+    solved = solve_lower(lower, centred.T).T
     whitened: FloatArray = np.where(seen, solved, 0.0)
     return whitened
 
@@ -131,4 +131,5 @@ def _unchanged(known: Rows, values: FloatArray, counts: IntArray) -> BoolArray:
     same = known.counts == counts
     shared = min(known.values.shape[1], values.shape[1])
     alike: BoolArray = np.all(known.values[:, :shared] == values[:, :shared], axis=1)
-    return same & alike
+    unchanged: BoolArray = same & alike
+    return unchanged

@@ -17,7 +17,7 @@ from bhpt.domain import FloatArray, Misuse
 
 Kernel = Literal["none", "se", "matern52"]
 DECAY = slice(1, 5)  # entries of θ that change the T×T factorisation: α, β, s, σ
-_DECAY_AND_AMPLITUDE = 5
+AMPLITUDE_AND_DECAY = 5  # entries of θ before those of the correlation
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Structure:
 
     def size(self, features: int) -> int:
         """Length of θ."""
-        return _DECAY_AND_AMPLITUDE + (features + 1 if self.correlated else 0)
+        return AMPLITUDE_AND_DECAY + (features + 1 if self.correlated else 0)
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,10 @@ class Hypers:
     @classmethod
     def from_theta(cls, theta: FloatArray, mean: float) -> "Hypers":
         """The setting that a vector θ and a mean stand for."""
-        amplitude, alpha, beta, magnitude, noise = np.exp(theta[:_DECAY_AND_AMPLITUDE]).tolist()
-        if len(theta) == _DECAY_AND_AMPLITUDE:
+        amplitude, alpha, beta, magnitude, noise = np.exp(theta[:AMPLITUDE_AND_DECAY]).tolist()
+        if len(theta) == AMPLITUDE_AND_DECAY:
             return cls(mean, amplitude, alpha, beta, magnitude, noise)
-        lengths = tuple(np.exp(theta[_DECAY_AND_AMPLITUDE:-1]).tolist())
+        lengths = tuple(np.exp(theta[AMPLITUDE_AND_DECAY:-1]).tolist())
         rho = float(1 / (1 + np.exp(-theta[-1])))
         return cls(mean, amplitude, alpha, beta, magnitude, noise, lengths, rho)
 
@@ -111,13 +111,15 @@ class Priors:
 
 
 LOG_PRIORS = Priors()
-LINEAR_PRIORS = Priors(
-    mean=(0.5, 0.35),
-    amplitude=LogNormal(0.2, 0.7),
-    alpha=LogNormal(1.0, 0.6),
-    beta=LogNormal(1.5, 1.0),
+LINEAR_PRIORS = Priors(  # vague: what a person would say who has seen no curve yet
+    mean=(0.4, 0.4),
+    amplitude=LogNormal(0.2, 0.8),
+    alpha=LogNormal(1.0, 0.7),
+    beta=LogNormal(2.0, 1.2),
     magnitude=LogNormal(0.4, 0.8),
-    noise=LogNormal(0.01, 1.0),
+    noise=LogNormal(0.003, 2.0),
+    length=LogNormal(0.5, 1.0),
+    logit_rho=(1.5, 2.0),
 )
 
 
@@ -157,7 +159,15 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Unknown:
-    """Hyper-parameters to be inferred from the curves themselves."""
+    """Hyper-parameters to be inferred from the curves themselves.
+
+    Attributes:
+        priors: What is believed of them before.
+        sampling: How they are sampled.
+        second_opinion: Whether the prior itself stays in the mixture, with the weight that the
+            rule of succession gives to an arm unlike all those seen so far.
+    """
 
     priors: Priors = field(default_factory=Priors)
     sampling: Sampling = field(default_factory=Sampling)
+    second_opinion: bool = False

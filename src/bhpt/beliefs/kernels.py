@@ -39,15 +39,17 @@ def correlation(
     scale = 1 / np.asarray(lengths)
     x, y = left * scale, right * scale
     squared = np.sum(x**2, 1)[:, None] + np.sum(y**2, 1)[None, :] - 2 * (x @ y.T)
-    np.maximum(squared, 0, out=squared)
+    return from_squared(kernel, np.maximum(squared, 0, out=squared))
+
+
+def from_squared(kernel: Kernel, squared: FloatArray) -> FloatArray:
+    """Correlation at squared, scaled distances, of the same shape."""
     if kernel == "se":
-        squared *= -0.5
-        smooth: FloatArray = np.exp(squared, out=squared)
+        smooth: FloatArray = np.exp(-0.5 * squared)
         return smooth
     distance: FloatArray = np.sqrt(5 * squared)
-    decay = np.exp(-distance)
-    decay *= 1 + distance + distance**2 / 3
-    return decay
+    rough: FloatArray = (1 + distance + distance * distance / 3) * np.exp(-distance)
+    return rough
 
 
 def asymptote_covariance(

@@ -167,6 +167,28 @@ class Posterior:
             shared = np.where(scale > 0, common / scale, full)
         return Moves(own, np.clip(shared, -full, full))
 
+    def common_moves(self, ends: Ends, epochs: int, arms: IntArray) -> FloatArray:
+        """Correlation of the moves of the given arms' ends, if each ran `epochs` epochs, [A, A].
+
+        A move's covariance is what the observations remove of that of the ends; how far they
+        shrink the covariance of two asymptotes is taken from what each does on its own.
+        """
+        now = self.counts[arms]
+        later = np.minimum(now + epochs, self.grid.epochs)
+        times = np.maximum(now + ends.tau[arms] - 1, 0)
+        before = self.asymptotes.variance[arms]
+        gained = self.grid.information[later] - self.grid.information[now]
+        shrink = 1 / (1 + gained * before)
+        after = np.where(times >= later, self.grid.omega[later, times], 0.0) * shrink
+        omega = self.grid.omega[now, times]
+        shared = self.asymptotes.covariance(arms, arms)
+        shared *= omega[:, None] * omega - after[:, None] * after
+        own = self.moves(ends, epochs).own[arms]
+        scale = np.where(own > 0, own, np.inf)
+        correlation = np.clip(shared / scale[:, None] / scale, -0.99, 0.99)
+        np.fill_diagonal(correlation, 1.0)
+        return correlation
+
     def exposure(self, ends: Ends) -> FloatArray:
         """Ω at the predicted end: how far E ν_k moves with μ_k, [K]."""
         times = np.maximum(self.counts + ends.tau - 1, 0)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bhpt.beliefs.freeze_thaw import FreezeThaw, Mixture
+from bhpt.beliefs.freeze_thaw import Mixture
+from bhpt.beliefs.interface import Belief
 from bhpt.beliefs.posterior import Ends
 from bhpt.domain import FloatArray, IntArray, View
 from bhpt.policies.interface import Decision, Explanation
@@ -29,7 +30,7 @@ class Bhpt:
             paper's rule; without it the variants Q-alone and Q-ε-alone).
     """
 
-    belief: FreezeThaw
+    belief: Belief
     epsilon: float | None = None
     exhaustion: bool = True
 
@@ -70,11 +71,11 @@ def horizon_epochs(view: View, units: IntArray) -> IntArray:
 
 def action_values(mixture: Mixture, horizon: IntArray) -> FloatArray:
     """Q of every arm, averaged over the hyper-parameter samples, [K]."""
-    total = np.zeros(len(horizon))
-    for posterior in mixture.components:
-        ends = posterior.ends(horizon)
-        total += expected_min(ends.mean, np.sqrt(ends.variance), best_other(ends.mean))
-    return total / len(mixture.components)
+    return mixture.average(lambda posterior: _q(posterior.ends(horizon)))
+
+
+def _q(ends: Ends) -> FloatArray:
+    return expected_min(ends.mean, np.sqrt(ends.variance), best_other(ends.mean))
 
 
 def explain(

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bhpt.beliefs.freeze_thaw import FreezeThaw, Mixture
+from bhpt.beliefs.freeze_thaw import Mixture
+from bhpt.beliefs.interface import Belief
 from bhpt.beliefs.posterior import Ends, Posterior
 from bhpt.domain import FloatArray, IntArray, View
 from bhpt.policies.bhpt import explain, horizon_epochs
@@ -33,7 +34,7 @@ _PRICED_TOGETHER = 512  # of very many correlated arms only the most promising a
 class NextUnit:
     """Runs the unit with the lowest V."""
 
-    belief: FreezeThaw
+    belief: Belief
 
     def decide(self, view: View) -> Decision | None:
         """Run argmin V."""
@@ -50,11 +51,9 @@ class NextUnit:
 
 def unit_values(view: View, mixture: Mixture) -> FloatArray:
     """V of every arm, averaged over the hyper-parameter samples, [K]; infinite if unchoosable."""
-    total = np.zeros(view.arms)
     best = mixture.scaled.best
-    for posterior in mixture.components:
-        total += _values(view, posterior, best)
-    return np.where(view.choosable, total / len(mixture.components), np.inf)
+    total = mixture.average(lambda posterior: _values(view, posterior, best))
+    return np.where(view.choosable, total, np.inf)
 
 
 def price_levels(costs: FloatArray) -> FloatArray:

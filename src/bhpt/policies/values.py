@@ -60,7 +60,7 @@ def expected_min_lines(intercepts: FloatArray, slopes: FloatArray) -> FloatArray
         here = np.arange(len(active))
         b_now, s_now = b[here, current[active]], s[here, current[active]]
         falling = s_now[:, None] - s
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             crossing = np.where(falling > 0, (b - b_now[:, None]) / falling, np.inf)
         following = np.argmin(crossing, axis=1)
         stop = crossing[here, following]

@@ -1,0 +1,144 @@
+"""Plans: give d units to each of m arms, then commit; re-planned at every step.
+
+One unit is often too little to change a mind, so its value alone is a poor guide. A plan (m, d)
+is worth what the best arm will be once its m arms have had their d units; i-Epoch, a rung of
+successive halving, the next unit (1, 1) and committing now are all plans.
+
+While the predicted best arm needs fewer units than are left there is something to spare: what an
+arm can still turn out to be is then all that counts, and Q prices it. Once it needs all that is
+left, every unit for another arm is taken from it, and plans say whether that still pays.
+
+Notation:
+    r         units left                     S      the m arms of a plan
+    μ_k(h)    predicted end of arm k within h units;  ζ  best value so far
+    δ_a(d)    how far d units of arm a move its predicted end
+    W(m, d) = E min{ζ, min_{a∈S} μ_a(r - md + d) + δ_a(d) Z_a, min_{k∉S} μ_k(r - md)}
+with Z correlated as the arms' ends are.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from bhpt.beliefs.freeze_thaw import Mixture
+from bhpt.beliefs.interface import Belief
+from bhpt.beliefs.posterior import Ends
+from bhpt.domain import FloatArray, IntArray, View
+from bhpt.policies.bhpt import action_values, explain, horizon_epochs
+from bhpt.policies.interface import Decision
+from bhpt.policies.values import expected_min, pick
+
+WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+DEPTHS = (1, 2, 4, 8)
+_DRAWS = 128
+_CANDIDATES = 128  # arms that a plan may hold: the most promising ones
+
+
+def normal_draws(arms: int) -> FloatArray:
+    """Fixed, evenly spread normal numbers, [arms, draws]."""
+    uniform = qmc.Sobol(arms, seed=1).random(_DRAWS)
+    draws: FloatArray = ndtri(np.clip(uniform, 1e-9, 1 - 1e-9)).T
+    return draws
+
+
+_Z = normal_draws(_CANDIDATES)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan's worth and the arm that it starts with."""
+
+    worth: float
+    arm: int
+    why: str
+
+
+@dataclass(frozen=True, eq=False)
+class Plans:
+    """Runs the lowest Q while there is budget to spare, then the first arm of the best plan."""
+
+    belief: Belief
+    spare: bool = True
+    joint: bool = True
+
+    def decide(self, view: View) -> Decision | None:
+        """Price committing, then every plan that fits into what is left."""
+        if not view.choosable.any():
+            return None
+        mixture = self.belief.condition(view)
+        horizon = horizon_epochs(view, view.horizon)
+        ends = mixture.ends(horizon)
+        values = action_values(mixture, horizon)
+        rng = view.rng()
+        top = pick(ends.mean, view.choosable, rng)
+        needed = -(-int(ends.tau[top]) // view.unit)
+        if self.spare and needed < int(view.left / view.costs[top] + 1e-9):
+            arm, why = pick(values, view.choosable, rng), "its end is worth knowing most"
+        else:
+            best = self._best(view, mixture, ends, top, rng)
+            arm, why = best.arm, best.why
+        return Decision(arm, explain(view, mixture, ends, values, arm, why))
+
+    def _best(
+        self, view: View, mixture: Mixture, ends: Ends, top: int, rng: np.random.Generator
+    ) -> Plan:
+        """The best of committing now and of all plans."""
+        best = Plan(min(float(ends.mean[top]), mixture.scaled.best), top, "commit to it")
+        tie = rng.random(view.arms)
+        units = view.left / float(np.median(view.costs))
+        for depth in DEPTHS:
+            draws = self._draws(view, mixture, ends, depth)
+            for width in WIDTHS:
+                if width * depth >= units:
+                    break
+                plan = self._price(view, mixture, (width, depth), draws, tie)
+                if plan is not None and plan.worth < best.worth - 1e-9:
+                    best = plan
+        return best
+
+    def _draws(
+        self, view: View, mixture: Mixture, ends: Ends, depth: int
+    ) -> tuple[IntArray, FloatArray]:
+        """Row of each candidate arm, -1 for the others, and the candidates' Z, [C, draws]."""
+        own, moved = mixture.moved(horizon_epochs(view, view.horizon), depth * view.unit)
+        hopeful = np.where(view.choosable, own - moved, np.inf)
+        arms = np.argsort(hopeful, kind="stable")[:_CANDIDATES]
+        rows = np.full(view.arms, -1)
+        rows[arms] = np.arange(len(arms))
+        if not self.joint:
+            return rows, _Z[: len(arms)]
+        part = mixture.components[0]
+        ends = part.ends(horizon_epochs(view, view.horizon))
+        values, vectors = np.linalg.eigh(part.common_moves(ends, depth * view.unit, arms))
+        root = vectors * np.sqrt(np.clip(values, 0, None))
+        return rows, root @ vectors.T @ _Z[: len(arms)]
+
+    def _price(
+        self,
+        view: View,
+        mixture: Mixture,
+        shape: tuple[int, int],
+        draws: tuple[IntArray, FloatArray],
+        tie: FloatArray,
+    ) -> Plan | None:
+        """W of the best plan of this shape, and its first arm."""
+        width, depth = shape
+        rows, z = draws
+        price = float(np.median(view.costs))
+        rest_units = view.affordable(view.left - width * depth * price)
+        own_units = view.affordable(view.left - (width - 1) * depth * price)
+        own, moved = mixture.moved(horizon_epochs(view, own_units), depth * view.unit)
+        rest = mixture.lowest(horizon_epochs(view, rest_units))
+        zeta = mixture.scaled.best
+        able = view.choosable & np.isfinite(own) & (rows >= 0)
+        if able.sum() < width:
+            return None
+        other = np.array(min(float(rest.min()), zeta))
+        gain = np.where(able, expected_min(own, moved, other), np.inf)
+        chosen = np.lexsort((tie, gain))[:width]
+        rest[chosen] = np.inf
+        drawn = own[chosen, None] + moved[chosen, None] * z[rows[chosen]]
+        worth = np.minimum(drawn.min(axis=0), min(float(rest.min()), zeta)).mean()
+        return Plan(float(worth), int(chosen[0]), f"first of {width} arms to get {depth} units")
