@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from bhpt.beliefs.evidence import Target
+from bhpt.beliefs.freeze_thaw import FreezeThaw
 from bhpt.beliefs.grid import factorise
-from bhpt.beliefs.hypers import Hypers, LogNormal, Priors, Sampling, Structure
+from bhpt.beliefs.hypers import Hypers, LogNormal, Priors, Sampling, Structure, Unknown
+from bhpt.beliefs.scale import Scale
 from bhpt.beliefs.slicing import sweep
-from bhpt.domain import FloatArray
+from bhpt.domain import Curves, FloatArray, View
 
 
 def test_the_schedule_refits_often_at_first_and_rarely_later() -> None:
@@ -110,3 +112,18 @@ def test_a_short_chain_finds_the_noise_and_the_amplitude() -> None:
     amplitude, *_, noise = np.exp(np.mean(chain, axis=0))
     assert noise == pytest.approx(0.2, rel=0.15)
     assert amplitude == pytest.approx(0.5, rel=0.4)
+
+
+def test_a_second_opinion_keeps_an_unlike_arm_possible() -> None:
+    """Twenty arms that learn nothing: the fit is sure of the next, the mixture is not."""
+    curves = Curves.of([[1.0, 1.0]] * 20 + [[]], 10)
+    view = View(curves, 1, 10.0, np.ones(21), np.zeros((21, 1)), untrained=1.0)
+    spreads = []
+    for second in (False, True):
+        unknown = Unknown(Priors(), Sampling(), second)
+        mixture = FreezeThaw(Structure("none"), Scale("log"), unknown).condition(view)
+        assert mixture.weights.sum() == pytest.approx(1)
+        spreads.append(float(np.sqrt(mixture.ends(np.full(21, 10)).variance[20])))
+        assert len(mixture.components) == len(mixture.weights) == 4 + second
+    assert mixture.weights[-1] == pytest.approx(1 / 22)
+    assert spreads[1] > 1.5 * spreads[0]

@@ -17,7 +17,7 @@ def test_the_past_is_never_lost(reports: list[tuple[int, int]], keep: int) -> No
     """`first(n)` of the grown curves equals the curves as they were."""
     curves, at_keep, number, kept = Curves.empty(5, 40), Curves.empty(5, 40), 0.0, 0
     for arm, epochs in reports:
-        curves = curves.extend(arm, number + np.arange(epochs))
+        curves = curves.extend(arm, number + np.arange(epochs, dtype=np.float64))
         number += epochs
         kept += 1
         if kept == keep:

@@ -60,8 +60,6 @@ class Plans:
     """Runs the lowest Q while there is budget to spare, then the first arm of the best plan."""
 
     belief: Belief
-    spare: bool = True
-    joint: bool = True
 
     def decide(self, view: View) -> Decision | None:
         """Price committing, then every plan that fits into what is left."""
@@ -74,7 +72,7 @@ class Plans:
         rng = view.rng()
         top = pick(ends.mean, view.choosable, rng)
         needed = -(-int(ends.tau[top]) // view.unit)
-        if self.spare and needed < int(view.left / view.costs[top] + 1e-9):
+        if needed < int(view.left / view.costs[top] + 1e-9):
             arm, why = pick(values, view.choosable, rng), "its end is worth knowing most"
         else:
             best = self._best(view, mixture, ends, top, rng)
@@ -107,8 +105,6 @@ class Plans:
         arms = np.argsort(hopeful, kind="stable")[:_CANDIDATES]
         rows = np.full(view.arms, -1)
         rows[arms] = np.arange(len(arms))
-        if not self.joint:
-            return rows, _Z[: len(arms)]
         part = mixture.components[0]
         ends = part.ends(horizon_epochs(view, view.horizon))
         values, vectors = np.linalg.eigh(part.common_moves(ends, depth * view.unit, arms))

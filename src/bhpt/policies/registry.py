@@ -13,6 +13,7 @@ from bhpt.policies.fabolas import Fabolas
 from bhpt.policies.gp_ei import GpEi, drawn_landscape
 from bhpt.policies.interface import Policy
 from bhpt.policies.next_unit import NextUnit
+from bhpt.policies.plans import Plans
 from bhpt.policies.rollout import Rollout
 from bhpt.policies.schedules import (
     Scheduled,
@@ -52,6 +53,7 @@ class Entry:
 PAPER_BELIEF = (Structure("none", anchored=False), Scale("linear", running=False))
 FREEZE_THAW_BELIEF = (Structure("matern52", anchored=False), Scale("linear", running=False))
 OUR_BELIEF = (Structure("matern52", anchored=True), Scale("log", running=True))
+WARM = Sampling(warm=1, thin=1)  # a chain that goes on from report to report needs few sweeps
 
 
 def paper_belief(truth: Truth | None) -> FreezeThaw:
@@ -72,7 +74,14 @@ def our_belief(truth: Truth | None) -> FreezeThaw:
     """Anchored, logarithmic, correlated by configuration, sampled; on drawn data the truth."""
     if truth is not None:
         return true_belief(truth)
-    return FreezeThaw(*OUR_BELIEF, Unknown(LOG_PRIORS, Sampling()))
+    return FreezeThaw(*OUR_BELIEF, Unknown(LOG_PRIORS, WARM))
+
+
+def wary_belief(truth: Truth | None) -> FreezeThaw:
+    """`our_belief`, but never sure that the next arm will be like those seen so far."""
+    if truth is not None:
+        return true_belief(truth)
+    return FreezeThaw(*OUR_BELIEF, Unknown(LOG_PRIORS, WARM, second_opinion=True))
 
 
 def true_belief(truth: Truth) -> FreezeThaw:
@@ -95,12 +104,13 @@ def gp_ei(truth: Truth | None) -> Policy:
 
 
 ENTRIES = (
-    Entry("default", "what a user gets who names none", lambda t: NextUnit(our_belief(t))),
+    Entry("default", "what a user gets who names none", lambda _: Bhpt(our_belief(None))),
     Entry("bhpt", "the paper's rule: lowest Q, then commit", lambda t: Bhpt(paper_belief(t))),
     Entry("bhpt-eps", "BHPT-ε, ε = 0.5", lambda t: Bhpt(paper_belief(t), epsilon=0.5)),
     Entry("q-alone", "BHPT without committing", lambda t: Bhpt(paper_belief(t), None, False)),
     Entry("q-eps-alone", "BHPT-ε without it", lambda t: Bhpt(paper_belief(t), 0.5, False)),
     Entry("next-unit", "the value of the next unit", lambda t: NextUnit(our_belief(t))),
+    Entry("plans", "d units to each of m arms, then commit", lambda t: Plans(wary_belief(t))),
     Entry("bhpt-sampled", "bhpt, never told the truth", lambda t: Bhpt(sampled_belief(t))),
     Entry("next-unit-sampled", "next-unit, likewise", lambda t: NextUnit(sampled_belief(t))),
     Entry("random", "random arms, each to the end", lambda _: Scheduled(random_search)),
