@@ -221,3 +221,23 @@ def test_log_normal_priors_are_centred_on_their_medians() -> None:
     assert len(centre) == len(spread) == Structure("se").size(3)
     assert centre[0] == pytest.approx(np.log(2))
     assert spread[0] == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_the_end_at_the_lowest_mean_bounds_the_true_minimum(structure: Structure) -> None:
+    """E min ≤ min E, and both agree where noise and shocks are small."""
+    case = draw(structure, 9)
+    mixture = case.mixture()
+    arms = np.arange(len(case.values))
+    horizon = np.full(len(arms), 3)
+    ends = mixture.ends(horizon)
+    drawn = mixture.minima(arms, horizon, 4000, np.random.default_rng(0))
+    some = ends.tau > 0
+    error = 5 * np.sqrt(ends.variance[some] / 4000)
+    assert np.all(drawn.mean(axis=0)[some] <= ends.mean[some] + error)
+    calm = replace(case, hypers=replace(case.hypers, magnitude=1e-4, noise=1e-5))
+    mixture = calm.mixture()
+    drawn = mixture.minima(arms, horizon, 4000, np.random.default_rng(0))
+    ends = mixture.ends(horizon)
+    sure = some & (case.counts > 0)
+    np.testing.assert_allclose(drawn.mean(axis=0)[sure], ends.mean[sure], atol=1e-2)

@@ -2,9 +2,11 @@
 
 Notation:
     λ, γ  information and weighted residual sum of each visited arm, [V];  q = √λ
-    A     I + q K_x q on the visited arms, [V, V]
+    A     I + q K_x q on the visited arms, [V, V];  L_A  its Cholesky factor
     C     (K_x⁻¹ + Λ)⁻¹, posterior covariance of f;  μ = m + C(γ - mλ), its mean, [K]
-Unvisited arms have λ = 0 and need no row in A. K_x is never inverted.
+    R     L_A⁻¹ q K_x, [V, K], so that C = K_x - RᵀR
+Unvisited arms have λ = 0 and need no row in A. K_x is never inverted, and nothing of size V × K
+is kept: a hundred thousand candidates are looked at some thousand at a time.
 """
 
 from dataclasses import dataclass
@@ -16,6 +18,17 @@ from bhpt.beliefs.kernels import asymptote_covariance
 from bhpt.beliefs.triangular import cholesky, solve_lower
 from bhpt.domain import FloatArray, IntArray
 
+_BLOCK = 2**19  # doubles of K_x that are looked at together: four megabytes
+
+
+@dataclass(frozen=True, eq=False)
+class Informed:
+    """The visited arms as the others see them: L_A and q, and which arms they are."""
+
+    visited: IntArray
+    factor: FloatArray
+    root_information: FloatArray
+
 
 @dataclass(frozen=True, eq=False)
 class Asymptotes:
@@ -24,7 +37,7 @@ class Asymptotes:
     Attributes:
         mean: μ, [K].
         variance: Diagonal of C, [K].
-        reduction: Rows whose outer products turn K_x into C, [V, K]; None for independent arms.
+        informed: What couples correlated arms; None for independent ones.
         structure: Which kernel.
         hypers: Its numbers.
         features: Encoded configurations, [K, D].
@@ -32,21 +45,41 @@ class Asymptotes:
 
     mean: FloatArray
     variance: FloatArray
-    reduction: FloatArray | None
+    informed: Informed | None
     structure: Structure
     hypers: Hypers
     features: FloatArray
 
     def covariance(self, rows: IntArray, columns: IntArray) -> FloatArray:
         """Block of C, [A, B]."""
-        same = (rows[:, None] == columns[None, :]).astype(float)
-        if self.reduction is None:
+        if self.informed is None:
+            same = (rows[:, None] == columns[None, :]).astype(float)
             diagonal: FloatArray = same * self.variance[rows][:, None]
             return diagonal
-        prior = asymptote_covariance(
-            self.structure.kernel, self.hypers, self.features[rows], self.features[columns], same
-        )
-        return prior - self.reduction[:, rows].T @ self.reduction[:, columns]
+        model = (self.structure, self.hypers, self.features)
+        left = _reduction(*model, self.informed, rows)
+        right = _reduction(*model, self.informed, columns)
+        return _prior(*model, rows, columns) - left.T @ right
+
+
+def _reduction(
+    structure: Structure, hypers: Hypers, features: FloatArray, informed: Informed, arms: IntArray
+) -> FloatArray:
+    """R for some of the arms, [V, A]."""
+    cross = _prior(structure, hypers, features, informed.visited, arms)
+    return solve_lower(informed.factor, informed.root_information[:, None] * cross)
+
+
+def _prior(
+    structure: Structure, hypers: Hypers, features: FloatArray, rows: IntArray, columns: IntArray
+) -> FloatArray:
+    """Block of K_x, [A, B]."""
+    cross = asymptote_covariance(structure.kernel, hypers, features[rows], features[columns])
+    row_of = np.full(len(features), -1)
+    row_of[rows] = np.arange(len(rows))
+    same = np.flatnonzero(row_of[columns] >= 0)
+    cross[row_of[columns[same]], same] += hypers.amplitude**2 * (1 - hypers.rho)
+    return cross
 
 
 def condition(
@@ -69,21 +102,24 @@ def condition(
     """
     arms = len(features)
     centred = gamma - hypers.mean * information
+    mean = np.full(arms, hypers.mean, float)
+    variance = np.full(arms, hypers.amplitude**2, float)
     if not structure.correlated:
-        variance = np.full(arms, hypers.amplitude**2)
         variance[visited] /= 1 + hypers.amplitude**2 * information
-        mean = np.full(arms, hypers.mean)
         mean[visited] += variance[visited] * centred
         return Asymptotes(mean, variance, None, structure, hypers, features)
     q = np.sqrt(information)
-    same = (visited[:, None] == np.arange(arms)[None, :]).astype(float)
-    cross = asymptote_covariance(structure.kernel, hypers, features[visited], features, same)
-    inner = np.eye(len(visited)) + q[:, None] * cross[:, visited] * q[None, :]
-    lower = cholesky(inner)
-    reduction = solve_lower(lower, q[:, None] * cross)
+    among = _prior(structure, hypers, features, visited, visited)
+    inner = np.eye(len(visited)) + q[:, None] * among * q
+    factor = cholesky(inner) if len(visited) else inner
+    informed = Informed(visited, factor, q)
     # C γ = K_x q A⁻¹ (γ / q): no difference of large numbers, however small the noise
-    weights = solve_lower(lower, centred / q)
-    mean = hypers.mean + reduction.T @ weights
-    variance = hypers.amplitude**2 - np.einsum("vk,vk->k", reduction, reduction)
+    weights = solve_lower(factor, centred / q)
+    step = max(1, _BLOCK // max(1, len(visited)))
+    for at in range(0, arms, step):
+        part = np.arange(at, min(at + step, arms))
+        reduction = _reduction(structure, hypers, features, informed, part)
+        mean[part] += reduction.T @ weights
+        variance[part] -= np.einsum("vk,vk->k", reduction, reduction)
     np.maximum(variance, 0, out=variance)
-    return Asymptotes(mean, variance, reduction, structure, hypers, features)
+    return Asymptotes(mean, variance, informed, structure, hypers, features)

@@ -69,9 +69,10 @@ def asymptote_covariance(
         same: 1 where row and column are the same arm, [A, B]; None: they never are.
     """
     variance = hypers.amplitude**2
-    shape = (len(left), len(right))
-    own = np.zeros(shape) if same is None else same
     if kernel == "none":
-        return variance * own
-    shared = hypers.rho * correlation(kernel, hypers.lengths, left, right)
-    return variance * (shared + (1 - hypers.rho) * own)
+        return np.zeros((len(left), len(right))) if same is None else variance * same
+    covariance = correlation(kernel, hypers.lengths, left, right)
+    covariance *= variance * hypers.rho
+    if same is not None:
+        covariance += variance * (1 - hypers.rho) * same
+    return covariance

@@ -79,7 +79,7 @@ def _values(view: View, posterior: Posterior, best: float) -> FloatArray:
         others = np.minimum(best_other(rest.mean), best)
         alone = expected_min(own.mean, moves.own, others)
         values[arms] = alone[arms]
-        if posterior.asymptotes.reduction is not None:
+        if posterior.asymptotes.informed is not None:
             short = arms[np.argsort(alone[arms], kind="stable")[:_PRICED_TOGETHER]]
             lines = _lines(posterior, rest, short, moves.pull[short])
             values[short] = _joint(lines, short, own.mean[short], moves.own[short], best)
