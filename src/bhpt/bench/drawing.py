@@ -3,6 +3,7 @@
 Needs the extra `plots`; `check` says so in one line before any time is spent.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,17 +107,36 @@ def budget_axis(axis: "Axes", budgets: Sequence[int]) -> None:
     axis.set_xlabel("budget B, units")
 
 
+def log_axis(axis: "Axes") -> None:
+    """A logarithmic axis of values that is labelled with plain numbers: 0.05, not 5 × 10⁻²."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    axis.set_yscale("log")
+    low, high = axis.get_ylim()
+    decades = math.log10(high / low)
+    steps = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if decades < 1 else (1.0, 2.0, 5.0)
+    axis.yaxis.set_major_locator(LogLocator(subs=steps if decades < 2.5 else (1.0,)))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.yaxis.set_minor_locator(NullLocator())
+    axis.yaxis.set_minor_formatter(NullFormatter())
+
+
 def shared_legend(figure: "Figure", axes: "Sequence[Axes]") -> None:
     """One legend above all panels, every name once, in as many columns as there is room for."""
     found: dict[str, Artist] = {}
     for axis in axes:
         handles, labels = axis.get_legend_handles_labels()
         found.update({label: h for h, label in zip(handles, labels, strict=True)})
+    known = [one.label for one in LOOKS.values()]
+    order = {label: at for at, label in enumerate(known)}
+    found = dict(sorted(found.items(), key=lambda item: order.get(item[0], len(known))))
+    room = max(1, int(figure.get_figwidth() / _LEGEND_INCHES))
+    lines = -(-len(found) // room)
     figure.legend(
         list(found.values()),
         list(found),
         loc="outside upper center",
-        ncols=max(1, min(len(found), int(figure.get_figwidth() / _LEGEND_INCHES))),
+        ncols=-(-len(found) // max(1, lines)) or 1,
         frameon=False,
     )
 

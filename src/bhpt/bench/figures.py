@@ -1,7 +1,8 @@
 """The paper's figures, drawn from results.csv and groups.csv. Needs the extra `plots`.
 
 Every function takes rows and returns a figure, or None if the rows hold nothing to draw it from.
-Lines are means over seeds; what the bars and bands mean is said on each figure.
+Lines are means over seeds; bars are one standard error of the mean (se) or one standard deviation
+of a run (sd), as each axis says. Regret is the normalised one.
 """
 
 from collections import defaultdict
@@ -16,6 +17,7 @@ from bhpt.bench.drawing import (
     budget_axis,
     check,
     in_order,
+    log_axis,
     look,
     panels,
     save,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ON_BARS = ("bhpt", "bhpt-eps", "gp-ei", "smac", "hyperband", "rollout", "next-unit")
+ON_GROUPS = ("bhpt", "bhpt-eps", "hyperband", "fabolas", "freeze-thaw", "next-unit")
 EXHAUSTION = ("bhpt", "q-alone", "bhpt-eps", "q-eps-alone")
 SAMPLED = ("bhpt", "bhpt-sampled")
 EXTRAS = ("q-alone", "q-eps-alone", "bhpt-sampled")  # have figures of their own
@@ -81,7 +84,7 @@ def tasks_of(rows: Sequence[Row]) -> list[str]:
 
 def regret(rows: Sequence[Row], tasks: Sequence[str]) -> "Figure | None":
     """Normalised regret over the budget, a panel a task."""
-    return _over_budget(rows, tasks, "regret", "normalised regret", least=_LEAST)
+    return _over_budget(rows, tasks, "regret", "regret", least=_LEAST)
 
 
 def loss(
@@ -95,7 +98,11 @@ def loss(
         known = sorted(optima.get(task, {}).items())
         if known:
             axis.plot(*zip(*known, strict=True), ":", color="#444444", label="best arm known")
-        axis.set_ylabel("loss (bars: 1 sd)")
+        lowest = min([*(v for _, v in known), *(m for line in lines[task] for m in line.means)])
+        if _positive(lines[task]):
+            axis.set_ylim(bottom=0.93 * lowest)  # a bar below it would be below the optimum
+            log_axis(axis)
+        axis.set_ylabel("loss ± 1 sd")
     shared_legend(figure, axes)
     return figure
 
@@ -154,7 +161,7 @@ def group_share(shares: Sequence[GroupShare], group: str) -> "Figure | None":
         return None
     figure, axes = panels(len(by_line), columns=2, width=5.4, height=3.8)
     for (task, lines), axis in zip(by_line.items(), axes, strict=True):
-        kept = [policy for policy in in_order(lines) if policy not in EXTRAS]
+        kept = [policy for policy in in_order(lines) if policy in ON_GROUPS]
         made = []
         for policy in kept:
             at = dict(sorted(lines[policy].items()))
@@ -164,7 +171,7 @@ def group_share(shares: Sequence[GroupShare], group: str) -> "Figure | None":
         _lines(axis, made, None)
         axis.set_ylim(0, 1.02)
         axis.set_title(task)
-        axis.set_ylabel(f"share on {group} (bars: 1 standard error)")
+        axis.set_ylabel(f"share on {group} ± 1 se")
     shared_legend(figure, axes)
     return figure
 
@@ -205,7 +212,7 @@ def _over_budget(
     if figure is None:
         return None
     for axis in axes:
-        axis.set_ylabel(f"{label} (bars: 1 standard error)")
+        axis.set_ylabel(f"{label} ± 1 se")
     shared_legend(figure, axes)
     return figure
 
@@ -230,7 +237,7 @@ def _line_panels(
     for (task, found), axis in zip(lines.items(), axes, strict=True):
         _lines(axis, found, least)
         if _positive(found):
-            axis.set_yscale("log")
+            log_axis(axis)
         axis.set_title(task)
     return figure, axes, lines
 
@@ -249,8 +256,8 @@ def _of_policies(rows: Sequence[Row], task: str, policies: Sequence[str]) -> "Fi
         return None
     figure, axes = panels(1, width=6.5, height=4.0)
     _lines(axes[0], kept, _LEAST)
-    axes[0].set_yscale("log")
-    axes[0].set_ylabel("normalised regret (bars: 1 standard error)")
+    log_axis(axes[0])
+    axes[0].set_ylabel("regret ± 1 se")
     axes[0].set_title(task)
     shared_legend(figure, axes)
     return figure

@@ -16,7 +16,7 @@ from bhpt.bench.catalogue import load
 from bhpt.bench.drawing import look, panels
 from bhpt.bench.paper.plan import SYNTHETIC
 from bhpt.bench.simulate import simulate
-from bhpt.domain import Curves, FloatArray, View
+from bhpt.domain import Curves, FloatArray, IntArray, View
 from bhpt.policies.bhpt import Bhpt, action_values, horizon_epochs
 from bhpt.policies.registry import paper_belief
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_BUDGET, _SEED, _EARLIEST = 50, 0, 12
-_SHOWN = 24  # arms on the right-hand side
+_BUDGET, _SEED, _EARLIEST = 50, 0, 5
+_SHOWN = 24  # leading arms
 _TOP, _OTHER = look("bhpt").color, look("bhpt-eps").color
 
 
@@ -45,7 +45,7 @@ class Moment:
     mean: FloatArray
     deviation: FloatArray
     value: FloatArray
-    seen: "np.ndarray[tuple[int], np.dtype[np.int64]]"
+    seen: IntArray
 
     @property
     def top(self) -> int:
@@ -60,18 +60,23 @@ class Moment:
         return int(others.argmin())
 
     @property
+    def worth(self) -> FloatArray:
+        """μ¹ - Q, what it is worth to know an arm's end, [K]."""
+        gained: FloatArray = self.mean[self.top] - self.value
+        return gained
+
+    @property
     def others_best(self) -> float:
         """μ², the lowest mean but that of ĉ."""
         return float(np.delete(self.mean, self.top).min())
 
 
 def find_moment() -> Moment:
-    """The first step after the start at which an arm other than the predicted best is run."""
+    """The exploring step of one run at which both of the areas that make Q are largest."""
     task = load(SYNTHETIC, _SEED)
-    belief = paper_belief(task.truth)
-    run = simulate(task, Bhpt(belief), _BUDGET, _SEED)
+    run = simulate(task, Bhpt(paper_belief(task.truth)), _BUDGET, _SEED)
     curves = Curves.empty(task.arms, task.epochs)
-    found = None
+    moments = []
     for step, arm in enumerate(run.arms.tolist(), start=1):
         view = View(
             curves=curves,
@@ -82,15 +87,12 @@ def find_moment() -> Moment:
             untrained=task.untrained,
             seed=_SEED,
         )
-        if step >= _EARLIEST:
-            found = _moment(step, view)
-            if found.top != arm:
-                break
+        moment = _moment(step, view)
+        if step >= _EARLIEST and moment.rival == arm:
+            moments.append(moment)
         at = int(curves.count_by_arm[arm])
         curves = curves.extend(arm, task.losses[arm, at : at + task.unit])
-    if found is None:
-        raise AssertionError(f"a run of {_BUDGET} units has no step {_EARLIEST}")
-    return found
+    return max(moments, key=lambda m: min(m.worth[m.top], m.worth[m.rival]))
 
 
 def _moment(step: int, view: View) -> Moment:
@@ -112,14 +114,16 @@ def write_csv(moment: Moment, path: Path) -> None:
 
 
 def draw(moment: Moment) -> "Figure":
-    """Left: the two areas that make Q. Right: the ends and values of the leading arms."""
-    figure, (left, right) = panels(2, columns=2, width=6.2, height=4.2)
+    """The two areas that make Q, the ends of the leading arms, and what each is worth."""
+    figure, (left, middle, right) = panels(3, columns=3, width=4.9, height=4.6)
     _areas(left, moment)
-    _values(right, moment)
+    order = np.argsort(moment.mean)[:_SHOWN]
+    _ends(middle, moment, order)
+    _worths(right, moment, order)
     figure.suptitle(
         f"synthetic set {_SEED}, B = {_BUDGET}, step {moment.step}: arm {moment.rival} is run, "
         f"arm {moment.top} is predicted to end best",
-        fontsize=10,
+        fontsize=11,
     )
     return figure
 
@@ -127,48 +131,52 @@ def draw(moment: Moment) -> "Figure":
 def _areas(axis: "Axes", moment: Moment) -> None:
     top, rival = moment.top, moment.rival
     first, second = float(moment.mean[top]), moment.others_best
-    reach = 4 * max(moment.deviation[top], moment.deviation[rival])
-    x = np.linspace(min(first, moment.mean[rival]) - reach, max(second, first) + reach, 600)
+    wide = float(max(moment.deviation[top], moment.deviation[rival]))
+    x = np.linspace(first - 2.5 * wide, float(moment.mean[rival]) + 2.5 * wide, 600)
     for arm, color, name in ((top, _TOP, "ĉ"), (rival, _OTHER, "a")):
         density = _density(x, moment.mean[arm], moment.deviation[arm])
         axis.plot(x, density, color=color, linewidth=2, label=f"predicted end of {name} = {arm}")
         inside = x > second if arm == top else x < first
         axis.fill_between(x, density, where=inside, color=color, alpha=0.3, linewidth=0)
     height = axis.get_ylim()[1]
-    for value, name in ((first, "μ¹"), (second, "μ²")):
+    for value, name, side in ((first, "μ¹ ", "right"), (second, " μ²", "left")):
         axis.axvline(value, color="#444444", linestyle=":", linewidth=1)
-        axis.annotate(
-            name, (value, height), xytext=(3, -10), textcoords="offset points", fontsize=10
-        )
+        axis.text(value, 1.02 * height, name, ha=side, fontsize=10)
+    axis.set_ylim(0, 1.25 * height)
     axis.set_xlabel("loss at the end")
     axis.set_ylabel("density")
     axis.set_title("what makes Q: the shaded tails", fontsize=10)
     axis.legend(frameon=False, fontsize=9)
 
 
-def _values(axis: "Axes", moment: Moment) -> None:
-    order = np.argsort(moment.mean)[:_SHOWN]
+def _ends(axis: "Axes", moment: Moment, order: IntArray) -> None:
     place = np.arange(len(order))
-    axis.errorbar(
-        place,
-        moment.mean[order],
-        yerr=moment.deviation[order],
-        fmt="o",
-        color="#8a8a8a",
-        markersize=4,
-        elinewidth=1,
-        label="predicted end ± 1 sd",
-    )
-    axis.plot(place, moment.value[order], "_", color="#111111", markersize=11, label="Q")
-    for arm, color, name in ((moment.top, _TOP, "ĉ"), (moment.rival, _OTHER, "lowest other Q")):
-        at = np.flatnonzero(order == arm)
-        if at.size:
-            axis.plot(at, moment.mean[arm], "o", color=color, markersize=8, label=name)
-    axis.set_xticks(place, [str(arm) for arm in order], fontsize=7)
-    axis.set_xlabel(f"arm (the {len(order)} of the lowest predicted ends)")
-    axis.set_ylabel("loss")
-    axis.set_title("predicted ends and action values", fontsize=10)
-    axis.legend(frameon=False, fontsize=9)
+    colors = _colors(moment, order)
+    low, high = moment.mean - moment.deviation, moment.mean + moment.deviation
+    axis.hlines(place, low[order], high[order], colors=colors, linewidth=1.2)
+    axis.scatter(moment.mean[order], place, s=22, c=colors, zorder=3)
+    axis.set_yticks(place, [str(arm) for arm in order], fontsize=8)
+    axis.invert_yaxis()
+    axis.set_xlabel("predicted end ± 1 sd")
+    axis.set_ylabel(f"arm (the {len(order)} of the lowest predicted ends)")
+    axis.set_title("the leading arms: ĉ blue, a red", fontsize=10)
+
+
+def _worths(axis: "Axes", moment: Moment, order: IntArray) -> None:
+    place = np.arange(len(order))
+    axis.barh(place, moment.worth[order], color=_colors(moment, order), height=0.7)
+    axis.set_yticks(place, [str(arm) for arm in order], fontsize=8)
+    axis.invert_yaxis()
+    axis.grid(visible=False, axis="y")
+    axis.set_xlabel("μ¹ − Q: what knowing its end is worth")
+    axis.set_title("the lowest Q is run", fontsize=10)
+
+
+def _colors(moment: Moment, order: IntArray) -> list[str]:
+    return [
+        _TOP if arm == moment.top else _OTHER if arm == moment.rival else "#8a8a8a"
+        for arm in order.tolist()
+    ]
 
 
 def _density(x: FloatArray, mean: float, deviation: float) -> FloatArray:

@@ -105,9 +105,11 @@ def _lowest(evidence: Evidence, tasks: Sequence[str], rivals: Sequence[str], say
     )
     if lost:
         measured += "; " + "; ".join(lost[:6]) + (" …" if len(lost) > 6 else "")
-    share_behind = behind / cells
-    verdict: Verdict = "holds" if not lost else "partly" if share_behind <= 0.5 else "does not hold"
-    return Claim(says, measured, verdict)
+    if not ahead and not behind:
+        return Claim(says, measured, "open")
+    if not lost:
+        return Claim(says, measured, "holds")
+    return Claim(says, measured, "does not hold" if behind > ahead else "partly")
 
 
 def _best(evidence: Evidence, task: str, budget: int, policies: Sequence[str]) -> str:
@@ -133,11 +135,7 @@ def rollout_like_hyperband(evidence: Evidence) -> Claim:
     if not gaps:
         return Claim(says, "", "not run")
     measured = "Rollout less Hyperband: " + _listed(budgets, gaps)
-    apart = sum(abs(gap.mean) > _SAME and (gap.above or gap.below) for gap in gaps)
-    verdict: Verdict = (
-        "holds" if not apart else "partly" if 2 * apart <= len(gaps) else "does not hold"
-    )
-    return Claim(says, measured, verdict)
+    return Claim(says, measured, _alike(gaps))
 
 
 def trend(evidence: Evidence, metric: str, *, rising: bool, says: str) -> Claim:
@@ -195,12 +193,14 @@ def exhaustion_rule(evidence: Evidence) -> Claim:
     measured = f"Q alone less BHPT: {_listed(budgets, plain)}. Q-ε alone less BHPT-ε: " + _listed(
         budgets, greedy
     )
-    hurts = sum(g.above for g in plain) > len(plain) / 2
+    hurt, helped = sum(g.above for g in plain), sum(g.below for g in plain)
     more = _mean(plain) > _mean(greedy)
-    greedy_hurts = sum(g.above for g in greedy) > sum(g.below for g in greedy)
-    if hurts and more:
-        return Claim(says, measured, "holds" if greedy_hurts else "partly")
-    return Claim(says, measured, "does not hold")
+    if not hurt and not helped:
+        return Claim(says, measured, "open")
+    if hurt <= helped or not more:
+        return Claim(says, measured, "does not hold")
+    greedy_hurt = sum(g.above for g in greedy) >= sum(g.below for g in greedy)
+    return Claim(says, measured, "holds" if greedy_hurt else "partly")
 
 
 def sampled_hypers(evidence: Evidence) -> Claim:
@@ -210,11 +210,7 @@ def sampled_hypers(evidence: Evidence) -> Claim:
     if not gaps:
         return Claim(says, "", "not run")
     measured = "sampled less true: " + _listed(budgets, gaps)
-    worse = sum(g.above and g.mean > _SAME for g in gaps)
-    verdict: Verdict = (
-        "holds" if not worse else "partly" if 2 * worse <= len(gaps) else "does not hold"
-    )
-    return Claim(says, measured, verdict)
+    return Claim(says, measured, _alike(gaps))
 
 
 def slow_family(shares: Sequence[GroupShare]) -> Claim:
@@ -300,6 +296,17 @@ def _gaps(evidence: Evidence, one: str, other: str) -> tuple[list[int], list[Int
     """Budgets at which both ran on the synthetic task, and their differences there."""
     budgets = evidence.budgets(SYNTHETIC, one, other)
     return budgets, [evidence.difference(SYNTHETIC, one, other, b) for b in budgets]
+
+
+def _alike(gaps: Sequence[Interval]) -> Verdict:
+    """Whether two methods are about the same at every budget."""
+    apart = sum(abs(gap.mean) > _SAME and (gap.above or gap.below) for gap in gaps)
+    if 2 * apart > len(gaps):
+        return "does not hold"
+    if apart:
+        return "partly"
+    sure = sum(abs(gap.mean) <= _SAME and gap.high - gap.low <= 4 * _SAME for gap in gaps)
+    return "holds" if 2 * sure > len(gaps) else "open"
 
 
 def _both(one: bool, other: bool, *, contradicted: bool) -> Verdict:

@@ -135,8 +135,8 @@ def draw(collected: Collected, data: Path) -> "Iterator[tuple[Drawn, Figure | No
     yield (
         Drawn(
             "The action value at one step",
-            "Left: Q is the lowest mean less the red area's expectation for another arm, less the "
-            "blue one's for the leader. Right: all leading arms at that step.",
+            "Left: Q[a] is the lowest mean μ¹ less what the red tail below it promises, Q[ĉ] is μ¹ "
+            "less what the blue tail above the runner-up μ² threatens. Then all leading arms.",
             "action_value",
         ),
         action_value.draw(moment),
