@@ -31,6 +31,7 @@ def freeze(store: CheckpointStore, arm: int, attempt: int, epochs: int) -> Check
     save(store.begin(arm, attempt), f"weights {attempt}")
     checkpoint = store.commit(arm, attempt, epochs)
     store.settled(checkpoint)
+    store.sweep()
     return checkpoint
 
 
@@ -72,9 +73,12 @@ def test_the_previous_generation_is_kept_until_the_new_one_is_logged(root: Path)
     first = freeze(store, 0, 1, 1)
     save(store.begin(0, 2))
     second = store.commit(0, 2, 2)
-    assert store.thaw(0).checkpoint == first
+    store.sweep()
+    assert store.thaw(0).checkpoint == second
     assert store.folder(first).is_dir()
     store.settled(second)
+    assert store.folder(first).is_dir()
+    store.sweep()
     assert store.thaw(0).checkpoint == second
     assert not store.folder(first).exists()
 
@@ -97,6 +101,7 @@ def test_settling_one_attempt_leaves_the_next_ones_folder_alone(root: Path) -> N
     checkpoint = store.commit(0, 1, 1)
     second = store.begin(0, 2)
     store.settled(checkpoint)
+    store.sweep()
     assert second.is_dir()
 
 
@@ -355,7 +360,7 @@ def test_everything_is_synced_before_the_rename_and_the_parent_after(
         "tmp-000001",
     }
     assert before[-2:] == ["manifest.json", "tmp-000001"]
-    assert after == ["arm-000000"]
+    assert after == ["arm-000000", "study.files"]
 
 
 def test_drops_are_gone_for_good(root: Path) -> None:

@@ -5,9 +5,9 @@
 
 Paths come from integers only. The order of one checkpoint: `begin` makes the temporary folder,
 the worker writes and seals it, `commit` renames it to the next generation, the study logs it
-in the same transaction as the report, and `settled` lets go of what it replaces. A kill between
-any two steps leaves either the old generation in the log or the new one, and `open` removes
-whatever is not in the log.
+in the same transaction as the report, `settled` lets go of what it replaces, and `sweep` removes
+that from the disk when nobody waits. A kill between any two steps leaves either the old generation
+in the log or the new one, and opening removes whatever is not in the log.
 """
 
 import os
@@ -58,6 +58,9 @@ class CheckpointStore:
         self._root = root
         self._generations = generations
         self._held: dict[int, list[Checkpoint]] = {}
+        self._last: dict[int, int] = {}  # generation of each arm, never used again
+        self._unsynced: set[int] = set()  # arms whose folders may not be on the disk yet
+        self._doomed: list[Path] = []
         _prepare(root)
         for one in logged:
             if self.folder(one).is_dir():
@@ -67,10 +70,12 @@ class CheckpointStore:
         self._bytes = sum(one.bytes for one in self.held)
         for folder in _ours(root, _ARM):
             self._collect(folder)
+        for one in self.held:
+            self._last[one.arm] = one.generation
 
     @property
     def held(self) -> tuple[Checkpoint, ...]:
-        """Every checkpoint that is in the log and on the disk, arm by arm, oldest first."""
+        """Every committed checkpoint that was not let go of, arm by arm, oldest first."""
         return tuple(one for arm in sorted(self._held) for one in self._held[arm])
 
     @property
@@ -95,7 +100,9 @@ class CheckpointStore:
         temporary = self._temporary(arm, attempt)
         with naming_full_disk(self._root):
             remove_tree(temporary)
-            make_private(self._arm(arm))
+            if not self._arm(arm).is_dir():
+                self._arm(arm).mkdir(mode=0o700)
+                self._unsynced.add(arm)
             temporary.mkdir(mode=0o700)
             (temporary / FILES).mkdir(mode=0o700)
         return temporary / FILES
@@ -121,29 +128,40 @@ class CheckpointStore:
                 raise UnsafeCheckpoint(
                     f"the checkpoint of arm {arm} changed while it was committed: {error}"
                 ) from None
-            generation = self._next_generation(arm)
+            generation = self._last[arm] = self._last.get(arm, 0) + 1
             os.rename(temporary, self._generation(arm, generation))  # noqa: PTH104  # one syscall
             sync(self._arm(arm))
-        return Checkpoint(arm, generation, epochs, sealed.digest, sealed.bytes)
+            if arm in self._unsynced:
+                self._sync_names()
+        made = Checkpoint(arm, generation, epochs, sealed.digest, sealed.bytes)
+        self._held.setdefault(arm, []).append(made)
+        self._bytes += made.bytes
+        return made
 
     def settled(self, checkpoint: Checkpoint) -> None:
-        """The log has it now: keep it, and let go of what it replaces."""
-        held = self._held.setdefault(checkpoint.arm, [])
-        if checkpoint not in held:
-            held.append(checkpoint)
-            self._bytes += checkpoint.bytes
-        self._bytes -= sum(one.bytes for one in held[: -self._generations])
-        del held[: -self._generations]
-        self._collect(self._arm(checkpoint.arm), temporaries=False)
+        """The log has it now: let go of what it replaces, on the disk with the next `sweep`."""
+        oldest = checkpoint.generation - self._generations + 1
+        held = self._held.get(checkpoint.arm, [])
+        self._let_go([one for one in held if one.generation < oldest])
+
+    def sweep(self) -> None:
+        """Remove from the disk what was let go of; call it when nobody waits for anything."""
+        if self._unsynced:
+            self._sync_names()
+        while self._doomed:
+            _remove(self._doomed[-1])
+            self._doomed.pop()
 
     def discard(self, arm: int, attempt: int) -> None:
         """Forget the temporary folder of an attempt that failed; nothing happens without one."""
         remove_tree(self._temporary(arm, attempt))
 
     def thaw(self, arm: int) -> Thawed:
-        """The newest checkpoint of an arm whose every byte is as logged.
+        """The newest checkpoint of an arm whose every byte is as committed.
 
-        One that is damaged is passed over for the one before it; log that, then `drop` it.
+        One that is damaged is passed over for the one before it; log that, then `drop` it. What
+        is committed but not in the log yet counts: its report is logged before anything is
+        started from it.
         """
         damaged: list[tuple[Checkpoint, str]] = []
         for one in reversed(self.of_arm(arm)):
@@ -157,6 +175,10 @@ class CheckpointStore:
 
     def drop(self, checkpoints: Iterable[Checkpoint]) -> None:
         """Remove checkpoints for good: damaged ones, or those of `plan_drops`; log it first."""
+        self._let_go(checkpoints)
+        self.sweep()
+
+    def _let_go(self, checkpoints: Iterable[Checkpoint]) -> None:
         for one in checkpoints:
             held = self._held.get(one.arm, [])
             if one in held:
@@ -164,22 +186,22 @@ class CheckpointStore:
                 self._bytes -= one.bytes
             if not held:
                 self._held.pop(one.arm, None)
-            _remove(self._generation(one.arm, one.generation))
+            self._doomed.append(self._generation(one.arm, one.generation))
 
-    def _collect(self, folder: Path, *, temporaries: bool = True) -> None:
+    def _sync_names(self) -> None:
+        """Wait until the names of all arms' folders are on the disk."""
+        sync(self._root)
+        self._unsynced.clear()
+
+    def _collect(self, folder: Path) -> None:
         """Remove generations of an arm that are not held, and what interrupted attempts left."""
         arm = _number(folder)
         kept = {one.generation for one in self._held.get(arm, ())}
         for generation in _ours(folder, _GENERATION):
             if _number(generation) not in kept:
                 _remove(generation)
-        if temporaries:
-            for leftover in folder.glob("tmp-*"):
-                remove_tree(leftover)
-
-    def _next_generation(self, arm: int) -> int:
-        on_disk = (_number(folder) for folder in _ours(self._arm(arm), _GENERATION))
-        return 1 + max((*on_disk, *(one.generation for one in self.of_arm(arm))), default=0)
+        for leftover in folder.glob("tmp-*"):
+            remove_tree(leftover)
 
     def _arm(self, arm: int) -> Path:
         return self._root / f"arm-{_index(arm):06d}"

@@ -55,9 +55,10 @@ class Job:
         done: Epochs of this arm that are already reported.
         freeze_to: Empty folder for the new checkpoint, as `CheckpointStore.begin` makes it: its
             manifest goes beside it. The driver commits both after the report.
-        thaw_from: Verified, committed checkpoint folder, None to start from nothing.
+        thaw_from: Committed checkpoint folder, None to start from nothing.
         thaw_epochs: Epochs that the checkpoint in `thaw_from` holds, at most `done`.
         limit_s: Seconds after which the job is killed, None for no limit.
+        digest: What `thaw_from` must be, to be checked before it is loaded; None if it was.
     """
 
     attempt: int
@@ -69,6 +70,7 @@ class Job:
     thaw_from: Path | None = None
     thaw_epochs: int = 0
     limit_s: float | None = None
+    digest: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse what a worker could only misunderstand."""

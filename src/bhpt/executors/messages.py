@@ -26,6 +26,7 @@ class Order:
         epochs: New epochs.
         freeze_to: Where to put the new checkpoint.
         thaw_from: What to load first.
+        digest: What that must be; None if it was checked already.
         warm: Whether to go on with the trainer that is alive.
         drop: Arms whose living trainers are to be let go first.
     """
@@ -38,6 +39,7 @@ class Order:
     epochs: int
     freeze_to: str
     thaw_from: str | None
+    digest: str | None
     warm: bool
     drop: tuple[int, ...]
 
@@ -96,6 +98,7 @@ def order_of(job: Job, *, warm: bool, drop: tuple[int, ...]) -> Order:
         epochs=job.epochs,
         freeze_to=str(Path(job.freeze_to).absolute()),
         thaw_from=thaw_from,
+        digest=None if thaw_from is None else job.digest,
         warm=warm,
         drop=drop,
     )

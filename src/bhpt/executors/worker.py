@@ -16,7 +16,7 @@ from io import TextIOWrapper
 from pathlib import Path
 
 from bhpt.checkpoints.disk import is_disk_full
-from bhpt.checkpoints.manifest import UnsafeCheckpoint, seal
+from bhpt.checkpoints.manifest import UnsafeCheckpoint, seal, verify
 from bhpt.domain.errors import Misuse
 from bhpt.executors.interface import FailureKind
 from bhpt.executors.messages import (
@@ -107,6 +107,8 @@ def _train(
         freeze_to=freeze_to,
         thaw_from=None if order.thaw_from is None else Path(order.thaw_from),
     )
+    if work.thaw_from is not None and order.digest is not None:
+        verify(work.thaw_from.parent, order.digest)
     trained = trainer.run(work, living)
     if trained.frozen:
         seal(freeze_to)

@@ -10,12 +10,11 @@ from bhpt.policies.interface import Decision, Explanation, Policy
 from bhpt.spaces import Space
 from bhpt.spaces.configs import identity
 from bhpt.study.events import ArmsAdded, Decided, Event, Outlook
-from bhpt.study.look import Prospects, Reruns, look
+from bhpt.study.look import Prospects, Reruns, look, stopping
 from bhpt.study.state import State, apply
 
 _OUTLOOKS = 5  # arms whose prediction is kept with each decision
 _PARENTS = 5  # good arms near which new candidates are drawn
-_STOPPING_S = 0.5  # busy time that a unit may need to be stopped when its money is gone
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +133,7 @@ def _reservation(state: State, prospects: Prospects, arm: int) -> float:
         return min(float(prospects.typical[arm]), left)
     if prospects.seconds is None:
         return left / (workers(state) - len(state.open))
-    return min(left, float(prospects.safe[arm]) + budget.dollars(_STOPPING_S))
+    return min(left, float(prospects.safe[arm]) + stopping(state))
 
 
 def _outlook(chosen: int, explanation: Explanation) -> tuple[Outlook, ...]:

@@ -3,7 +3,8 @@
 The safety rule: a unit is started only if its predicted cost fits into what is left. Where
 costs are predicted (seconds, dollars) the prediction is `MARGIN` standard deviations above the
 typical cost; when no unit is that safe any more, one whose typical cost fits may still start,
-because what is left would be wasted otherwise, and it is stopped in time if it runs over. Epochs
+because what is left would be wasted otherwise, and it is stopped in time if it runs over. Money
+has to pay for the time in which a unit is stopped too, so that much is never promised. Epochs
 are exact. When not even one unit fits, the last one is shorter.
 
 Notation:
@@ -21,6 +22,9 @@ from bhpt.study.state import State
 
 MARGIN = 1.64
 """Standard deviations: about one unit in twenty takes longer than its safe prediction."""
+
+STOPPING_S = 0.5
+"""Busy time that a unit may need to be stopped when its money is gone."""
 
 _UNKNOWN = 50  # units that a budget is taken to buy until the first has been timed
 _ROUNDING = 1e-9
@@ -60,7 +64,7 @@ def look(state: State, reruns: Reruns | None = None) -> tuple[View, Prospects] |
     """
     known = _known_reruns(state, reruns)
     paces = _paces(state)
-    left = state.ledger.left
+    left = state.ledger.left - stopping(state)
     prospects = _prospects(state, paces, known, state.plan.training.unit)
     if not _fitting(prospects, prospects.typical, left).any():
         shorter = _shorter_unit(state, paces, known, left)
@@ -73,6 +77,16 @@ def look(state: State, reruns: Reruns | None = None) -> tuple[View, Prospects] |
     if not startable.any():
         return None
     return _view(state, prospects, startable), prospects
+
+
+def stopping(state: State) -> float:
+    """What must be left to stop a unit: money runs while it ends, time has its grace.
+
+    With ask and tell nobody stops anything.
+    """
+    budget = state.ledger.budget
+    stops = budget.kind == "dollars" and state.plan.trainer is not None
+    return budget.dollars(STOPPING_S) if stops else 0.0
 
 
 def _view(state: State, prospects: Prospects, startable: BoolArray) -> View:

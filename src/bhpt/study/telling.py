@@ -15,7 +15,7 @@ from bhpt.study.events import (
     Restarted,
     Saved,
 )
-from bhpt.study.state import BLAMELESS, Attempt, State
+from bhpt.study.state import BLAMELESS, Attempt, State, apply
 
 Receipt = Literal["accepted", "ignored", "rejected"]
 """What became of a report: new, the same as before, or in contradiction to it."""
@@ -97,21 +97,34 @@ def reconcile(
         unseen_s: How long it may have run on after that.
     """
     events: list[Event] = []
-    left = state.ledger.left
     for attempt in state.flying:
-        if state.ledger.budget.kind != "epochs":
+        changed = dearer(state, attempt, reruns(attempt), clock)
+        if state.ledger.budget.kind != "epochs" or isinstance(changed, Failed):
             events.append(_lost(state, attempt, clock, unseen_s))
             continue
-        needed = float(attempt.unit.epochs + reruns(attempt))
-        more = max(0.0, needed - attempt.reserved)
-        if more > left:
-            events.append(_lost(state, attempt, clock, unseen_s))
-            continue
-        left -= more
-        if more:
-            events.append(Extended(attempt.number, needed, clock))
+        if changed is not None:
+            events.append(changed)
+            state = apply(state, changed)
         events.append(Restarted(attempt.number, clock))
     return tuple(events)
+
+
+def dearer(state: State, attempt: Attempt, reruns: int, clock: float) -> Extended | Failed | None:
+    """What must be recorded before a unit is started that has more to train than was reserved.
+
+    A trainer that lived when the unit was decided on may be dead by now. Then the reservation is
+    raised, or, where that does not fit, the unit is taken back and costs nothing.
+
+    Returns:
+        None if the reservation is enough.
+    """
+    needed = float(attempt.unit.epochs + reruns)
+    if state.ledger.budget.kind != "epochs" or needed <= attempt.reserved:
+        return None
+    if needed - attempt.reserved <= state.ledger.left:
+        return Extended(attempt.number, needed, clock)
+    message = "what it would have to train again is not affordable any more"
+    return Failed(attempt.number, "lost", message, "", 0.0, 0.0, False, clock)
 
 
 def hopeless(state: State) -> str | None:

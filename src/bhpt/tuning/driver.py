@@ -16,11 +16,12 @@ from bhpt.study.events import (
     Extended,
     Failed,
     Restarted,
+    Saved,
     SessionEnded,
     SessionStarted,
 )
 from bhpt.study.state import Attempt
-from bhpt.study.telling import Run, failure, hopeless, reconcile, report
+from bhpt.study.telling import Run, dearer, failure, hopeless, reconcile, report
 from bhpt.tuning.errors import Paused, TrainerBroken
 from bhpt.tuning.freezer import Freezer
 from bhpt.tuning.interrupts import Interrupts
@@ -124,7 +125,7 @@ class Driver:
             found = next_unit(self.state, self._rooms.policy, self.clock(), self._reruns)
             if found is None:
                 return
-            damaged = self._rooms.freezer.check(found.decided.arm, self.clock())
+            damaged = self._damaged(found.decided.arm)
             if damaged:
                 self._drop(damaged)
                 continue
@@ -142,7 +143,7 @@ class Driver:
             self._take_failure(attempt, came.failure, stop, came.seconds)
             return
         try:
-            saved = self._rooms.freezer.commit(attempt) if came.frozen else None
+            saved = self._saved(attempt, came)
         except UnsafeCheckpoint as error:
             self._fail(attempt, FailureKind.BAD_REPORT, str(error), "", came.seconds)
             return
@@ -162,6 +163,7 @@ class Driver:
             self._last_beat = now
             self._beat()
         self._written()
+        self._rooms.freezer.sweep()
         for number in tuple(self._started):
             self._limit(self.state.attempts[number], now)
         if now - self._last_look >= self._options.look_s:
@@ -232,18 +234,47 @@ class Driver:
         self._drops += dropped
         self._record(*dropped)
 
+    def _damaged(self, arm: int) -> list[CheckpointDropped]:
+        """Checkpoints of an arm that turn out to be damaged when they are needed."""
+        if self._is_alive(arm):
+            self._rooms.freezer.trust(arm)
+            return []
+        return self._rooms.freezer.check(arm, self.clock())
+
+    def _is_alive(self, arm: int) -> bool:
+        """Whether an arm can go on in its worker without being thawed."""
+        if not self.state.count(arm):
+            return False
+        return self._rooms.executor.reruns(self._rooms.freezer.bare(self.state, arm)) == 0
+
+    def _saved(self, attempt: Attempt, came: Report) -> Saved | None:
+        """The checkpoint of a report under its final name; None if the trainer makes none."""
+        if came.frozen:
+            return self._rooms.freezer.commit(attempt)
+        self._rooms.freezer.discard(attempt)
+        return None
+
     def _submit(self) -> None:
         """Submit what is decided and in the log, as long as slots are free."""
         while self._unsubmitted and self._rooms.executor.free and self._written():
             attempt = self.state.attempts[self._unsubmitted[0]]
-            limit = hung_after(self.state, attempt.expected_s)
             try:
-                job = self._rooms.freezer.job(self.state, attempt, limit)
+                job = self._rooms.freezer.job(
+                    self.state, attempt, hung_after(self.state, attempt.expected_s)
+                )
+                changed = dearer(
+                    self.state, attempt, self._rooms.executor.reruns(job), self.clock()
+                )
+                if changed is None:
+                    self._rooms.executor.submit(job)
             except DiskFull as error:
                 self._pause(attempt, str(error), 0.0)
-            self._rooms.executor.submit(job)
-            self._started[attempt.number] = self._rooms.executor.now()
-            del self._unsubmitted[0]
+            if changed is None:
+                self._started[attempt.number] = self._rooms.executor.now()
+            else:
+                self._record(changed)
+            if not isinstance(changed, Extended):
+                del self._unsubmitted[0]
 
     def _take_failure(
         self, attempt: Attempt, failed: Failure, stop: Stop | None, seconds: float

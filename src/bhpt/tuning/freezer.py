@@ -31,7 +31,7 @@ class Freezer:
         self._store = CheckpointStore(folder.checkpoints, logged_checkpoints(state), GENERATIONS)
         self._cap = cap
         self._unsettled: list[Checkpoint] = []
-        self._thawed: dict[int, Thawed] = {}
+        self._checked: dict[int, Thawed] = {}
 
     def missing(self, state: State, clock: float) -> list[CheckpointDropped]:
         """Logged checkpoints that somebody has removed."""
@@ -42,10 +42,14 @@ class Freezer:
             if one not in held
         ]
 
+    def trust(self, arm: int) -> None:
+        """An arm's trainer lives: should it die first, its worker checks what it thaws."""
+        self._checked.pop(arm, None)
+
     def check(self, arm: int, clock: float) -> list[CheckpointDropped]:
         """Verify what an arm's next unit would thaw; damage is removed once it is logged."""
         thawed = self._store.thaw(arm)
-        self._thawed[arm] = Thawed(thawed.checkpoint, thawed.folder)
+        self._checked[arm] = Thawed(thawed.checkpoint, thawed.folder)
         return [
             CheckpointDropped(one.arm, one.generation, f"damaged: {reason}", clock)
             for one, reason in thawed.damaged
@@ -57,9 +61,12 @@ class Freezer:
         self._store.drop([one for one in self._store.held if (one.arm, one.generation) in gone])
 
     def job(self, state: State, attempt: Attempt, limit_s: float | None) -> Job:
-        """The job of an attempt, with the checkpoint that was checked."""
+        """The job of an attempt, with the checkpoint that was checked, or its digest."""
         arm = attempt.unit.arm
-        thawed = self._thawed.pop(arm, None) or self._store.thaw(arm)
+        thawed, digest = self._checked.pop(arm, None), None
+        if thawed is None:
+            thawed = self._newest(arm)
+            digest = None if thawed.checkpoint is None else thawed.checkpoint.digest
         return Job(
             attempt=attempt.number,
             arm=arm,
@@ -70,11 +77,18 @@ class Freezer:
             thaw_from=thawed.folder,
             thaw_epochs=0 if thawed.checkpoint is None else thawed.checkpoint.epochs,
             limit_s=limit_s,
+            digest=digest,
         )
 
     def probe(self, state: State, arm: int) -> Job:
         """A job of an arm that is only asked about and never submitted."""
-        thawed = self._thawed.get(arm) or Thawed(None, None)
+        return self._asked(state, arm, self._checked.get(arm) or Thawed(None, None))
+
+    def bare(self, state: State, arm: int) -> Job:
+        """The same without its checkpoints."""
+        return self._asked(state, arm, Thawed(None, None))
+
+    def _asked(self, state: State, arm: int, thawed: Thawed) -> Job:
         return Job(
             attempt=len(state.attempts),
             arm=arm,
@@ -98,13 +112,20 @@ class Freezer:
         self._store.discard(attempt.unit.arm, attempt.number)
 
     def settle(self, state: State) -> None:
-        """The log has everything that was committed: let go of the replaced, but not the best."""
+        """The log has everything that was committed: let go of the replaced, but not the best.
+
+        It stays on the disk until the next `sweep`.
+        """
         for one in self._unsettled:
             oldest = one.generation - GENERATIONS + 1
             if _holds(state.best, one.arm) < oldest:
                 self.keep_best(state)
             self._store.settled(one)
         self._unsettled = []
+
+    def sweep(self) -> None:
+        """Remove from the disk what was let go of, while nobody waits."""
+        self._store.sweep()
 
     def keep_best(self, state: State) -> None:
         """Keep the best checkpoint under a name of its own, before its arm lets go of it."""
@@ -116,6 +137,11 @@ class Freezer:
         generation = self._store.folder(one).parent
         if generation.is_dir():
             self._folder.keep_best(best, generation)
+
+    def _newest(self, arm: int) -> Thawed:
+        """The newest checkpoint of an arm, unchecked."""
+        made = self._store.of_arm(arm)
+        return Thawed(made[-1], self._store.folder(made[-1])) if made else Thawed(None, None)
 
     def excess(
         self, state: State, explanation: Explanation | None, clock: float

@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 
 from bhpt.study import State
+from bhpt.study.look import STOPPING_S
 from bhpt.study.state import Attempt
 
 _HUNG_TIMES = 10.0  # a unit that takes so many times its prediction hangs
 _HUNG_LEAST_S = 60.0  # but none is killed before, by a limit that was only learned
 _MORE = 1.5  # a reservation that is used up grows by this factor
 _WORTH = 0.02  # an extension by less than this part is not worth it
-_KILL_S = 0.25  # busy time that a kill takes
+_KILL_S = STOPPING_S / 2  # busy time that a kill takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def _pay(state: State, attempt: Attempt, busy_s: float) -> Stop | Extend | None:
     """Money: raise the reservation before it is used up, or stop while it is not exceeded."""
     budget = state.ledger.budget
     bought = budget.seconds_for(attempt.reserved)
-    if busy_s < min(0.9 * bought, bought - 2 * _KILL_S):
+    if busy_s < min(0.9 * bought, bought - STOPPING_S):
         return None
     more = min(state.ledger.left, (_MORE - 1) * attempt.reserved)
     if more > _WORTH * attempt.reserved:
@@ -75,5 +76,5 @@ def next_look(state: State, attempt: Attempt, busy_s: float, clock: float) -> fl
     if budget.kind == "epochs":
         return float("inf")
     bought = budget.seconds_for(attempt.reserved)
-    looks = (min(0.9 * bought, bought - 2 * _KILL_S) - busy_s, bought - _KILL_S - busy_s)
+    looks = (min(0.9 * bought, bought - STOPPING_S) - busy_s, bought - _KILL_S - busy_s)
     return min((look for look in looks if look > 0), default=0.0)
