@@ -9,9 +9,9 @@ Notation:
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
 
 from bhpt.beliefs.slicing import sweep
+from bhpt.beliefs.triangular import cholesky, solve_lower
 from bhpt.domain import FloatArray
 
 Regressed = tuple[FloatArray, FloatArray]
@@ -31,9 +31,7 @@ def regress(noisy: FloatArray, cross: FloatArray, centred: FloatArray) -> Regres
         XᵀA⁻¹e to add to the prior mean, [M], and L⁻¹X, [N, M], whose products are to be taken
         from the prior covariance.
     """
-    lower = cholesky(noisy, lower=True, check_finite=False)
-    both = np.column_stack([cross, centred])
-    solved = solve_triangular(lower, both, lower=True, check_finite=False)
+    solved = solve_lower(cholesky(noisy), np.column_stack([cross, centred]))
     reduction = solved[:, :-1]
     return reduction.T @ solved[:, -1], reduction
 
@@ -41,10 +39,10 @@ def regress(noisy: FloatArray, cross: FloatArray, centred: FloatArray) -> Regres
 def log_evidence(noisy: FloatArray, centred: FloatArray) -> float:
     """Log density of the observations; minus infinity where A cannot be factorised."""
     try:
-        lower = cholesky(noisy, lower=True, check_finite=False)
+        lower = cholesky(noisy)
     except np.linalg.LinAlgError:
         return -np.inf
-    solved = solve_triangular(lower, centred, lower=True, check_finite=False)
+    solved = solve_lower(lower, centred)
     log_det = 2 * float(np.log(lower.diagonal()).sum())
     return -0.5 * (float(solved @ solved) + log_det + len(centred) * _LOG_2PI)
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bhpt.beliefs.freeze_thaw import FreezeThaw, Mixture
+from bhpt.beliefs.freeze_thaw import Mixture
+from bhpt.beliefs.interface import Belief
 from bhpt.beliefs.posterior import Posterior
 from bhpt.domain import BoolArray, FloatArray, IntArray, View
 from bhpt.policies.improvement import log_improvement
@@ -32,7 +33,7 @@ _NODES = 5  # imagined outcomes of a unit
 class EntropySearch:
     """Runs the unit of the basket that is expected to tell most about the best asymptote."""
 
-    belief: FreezeThaw
+    belief: Belief
 
     def decide(self, view: View) -> Decision | None:
         """Fill the basket, then take the highest information gain."""
@@ -42,12 +43,13 @@ class EntropySearch:
         rng = view.rng()
         basket, witness = fill_basket(view, scores(view, mixture), rng)
         contenders = np.concatenate([basket, witness])
-        gains = np.mean(
+        gains = np.average(
             [
                 asymptote_gains(posterior, basket, contenders, view.unit, rng)
                 for posterior in mixture.components
             ],
             axis=0,
+            weights=mixture.weights,
         )
         values = np.full(view.arms, np.inf)
         values[basket] = -gains
@@ -59,10 +61,11 @@ def scores(view: View, mixture: Mixture) -> FloatArray:
     """The log EI of every asymptote over the lowest expected one, averaged over settings, [K]."""
     seen = view.curves.visited
     rows = []
-    for posterior in mixture.components:
+    for weight, posterior in zip(mixture.weights, mixture.components, strict=True):
         mean, variance = posterior.asymptotes.mean, posterior.asymptotes.variance
         best = float(mean[seen].min()) if seen.size else float(mean.min())
-        rows.append(log_improvement(mean, np.sqrt(variance), best))
+        if weight > 0:
+            rows.append(np.log(weight) + log_improvement(mean, np.sqrt(variance), best))
     averaged: FloatArray = np.logaddexp.reduce(rows, axis=0)
     return averaged
 
@@ -116,10 +119,9 @@ def asymptote_gains(
 
 
 def _explain(mixture: Mixture, values: FloatArray, arm: int) -> Explanation:
-    means = np.array([c.asymptotes.mean for c in mixture.components])
-    variances = np.array([c.asymptotes.variance for c in mixture.components])
-    mean = means.mean(axis=0)
-    deviation = np.sqrt(variances.mean(axis=0) + means.var(axis=0))
+    mean = mixture.average(lambda c: c.asymptotes.mean)
+    squared = mixture.average(lambda c: c.asymptotes.variance + (c.asymptotes.mean - mean) ** 2)
+    deviation = np.sqrt(squared)
     end = mixture.scaled.loss(mean)
     spread = mixture.scaled.spread(mean, deviation)
     why = (

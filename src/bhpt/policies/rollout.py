@@ -15,11 +15,13 @@ path runs after the first is the one of highest EI; the reward of a step is the 
 the paper's formula takes by quadrature too. A unit is imagined by its last loss.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from bhpt.beliefs.freeze_thaw import FreezeThaw, Mixture
+from bhpt.beliefs.freeze_thaw import Mixture
+from bhpt.beliefs.interface import Belief
 from bhpt.beliefs.posterior import Posterior
 from bhpt.domain import BoolArray, FloatArray, IntArray, Misuse, View
 from bhpt.policies.bhpt import horizon_epochs
@@ -41,7 +43,7 @@ class Rollout:
         nodes: Q, imagined losses a step.
     """
 
-    belief: FreezeThaw
+    belief: Belief
     horizon: int = 3
     nodes: int = 5
 
@@ -55,11 +57,11 @@ class Rollout:
         steps = int(view.left / float(view.costs[view.choosable].min()) + 1e-9)
         depth = min(self.horizon, steps - 1)
         best = min(mixture.scaled.best, mixture.scaled.start)
-        total = np.zeros(view.arms)
-        for posterior in mixture.components:
-            ahead = make_ahead(view, posterior, depth)
-            total += rollout_values(ahead, view.choosable, best, depth, self.nodes)
-        gained = total / len(mixture.components)
+        gained = mixture.average(
+            lambda posterior: rollout_values(
+                make_ahead(view, posterior, depth), view.choosable, best, depth, self.nodes
+            )
+        )
         unit = gained[view.choosable].max() or 1.0  # ties are judged relative to the largest
         arm = pick(-gained / unit, view.choosable, view.rng())
         return Decision(arm, _explain(view, mixture, best - gained, arm, depth))
@@ -90,6 +92,15 @@ class Ahead:
         loaded = self.load[arms, steps][:, None] * self.shared[arms]
         rows = loaded[:, :, None] * self.load
         rows[np.arange(len(arms)), arms] += self.own[arms, steps]
+        return rows
+
+    def next_rows(self, arms: IntArray, steps: IntArray, following: IntArray) -> FloatArray:
+        """Cov(z of one arm and step a path, the unit of every arm that follows), [P, K]."""
+        everyone = np.arange(following.shape[1])
+        rows = self.load[arms, steps][:, None] * self.shared[arms]
+        rows *= self.load[everyone, following]
+        here = np.arange(len(arms))
+        rows[here, arms] += self.own[arms, steps, following[here, arms]]
         return rows
 
 
@@ -132,14 +143,20 @@ class Step:
     """One imagined unit on every path, before its outcome is known.
 
     Attributes:
-        move: What one standard deviation of the outcome moves, [P, K, J].
-        steps: Units of each arm after it, [P, K].
+        arms: Which arm runs, [P].
+        at: Which of its further units that is, [P].
+        past: What the past steps moved of this very outcome, one [P] a past step.
+        deviation: Standard deviation of the outcome, [P].
         outcomes: Imagined outcomes at the nodes, [P, Q].
+        steps: Units of each arm after it, [P, K].
     """
 
-    move: FloatArray
-    steps: IntArray
+    arms: IntArray
+    at: IntArray
+    past: tuple[FloatArray, ...]
+    deviation: FloatArray
     outcomes: FloatArray
+    steps: IntArray
 
 
 def rollout_values(
@@ -170,7 +187,7 @@ def _expected_rest(
     step = imagine(ahead, paths, arms, points)
     gained, choices = next_best(ahead, paths, step, points)
     if depth > 1:
-        children = outcomes_of(paths, step, points)
+        children = outcomes_of(ahead, paths, step, points)
         rest = _expected_rest(ahead, children, choices.reshape(-1), depth - 1, nodes)
         gained += rest.reshape(gained.shape)
     expected: FloatArray = gained @ weights
@@ -181,28 +198,27 @@ def imagine(ahead: Ahead, paths: Paths, arms: IntArray, points: FloatArray) -> S
     """Run the next unit of one arm on each path."""
     here = np.arange(len(arms))
     at = paths.steps[here, arms]
-    move = ahead.rows(arms, at)
-    for past in paths.moves:
-        move -= past[here, arms, at][:, None, None] * past
-    deviation = np.sqrt(np.maximum(move[here, arms, at], 0.0))
-    move /= np.where(deviation > 0, deviation, np.inf)[:, None, None]
+    past = tuple(move[here, arms, at] for move in paths.moves)
+    variance = ahead.variance[arms, at] - sum((p**2 for p in past), start=np.zeros(len(arms)))
+    deviation = np.sqrt(np.maximum(variance, 0.0))
     steps = paths.steps.copy()
     steps[here, arms] += 1
     outcomes = paths.mean[here, arms, at][:, None] + deviation[:, None] * points
-    return Step(move, steps, outcomes)
+    return Step(arms, at, past, deviation, outcomes, steps)
 
 
 def next_best(
     ahead: Ahead, paths: Paths, step: Step, points: FloatArray
 ) -> tuple[FloatArray, IntArray]:
     """The highest EI of a next unit after each outcome, and its arm, [P, Q] each."""
-    at = step.steps[:, :, None]
     arms = np.arange(step.steps.shape[1])
-    mean = np.take_along_axis(paths.mean, at, axis=2)[:, :, 0]
-    move = np.take_along_axis(step.move, at, axis=2)[:, :, 0]
+    past = [_selected(move, step.steps) for move in paths.moves]
+    move = ahead.next_rows(step.arms, step.at, step.steps)
+    _take_past(move, past, step)
     variance = ahead.variance[arms, step.steps] - move**2
-    for past in paths.moves:
-        variance -= np.take_along_axis(past, at, axis=2)[:, :, 0] ** 2
+    for earlier in past:
+        variance -= earlier**2
+    mean = _selected(paths.mean, step.steps)
     opened = ahead.open[arms, step.steps]
     deviation = np.sqrt(np.maximum(variance, 0.0))
     best = np.minimum(paths.best[:, None], step.outcomes)
@@ -218,15 +234,30 @@ def next_best(
     return gained, choices
 
 
-def outcomes_of(paths: Paths, step: Step, points: FloatArray) -> Paths:
+def _selected(values: FloatArray, steps: IntArray) -> FloatArray:
+    """Each arm's next unit, [P, K], of something that is known of all units, [P, K, J]."""
+    chosen: FloatArray = np.take_along_axis(values, steps[:, :, None], axis=2)[:, :, 0]
+    return chosen
+
+
+def _take_past(rows: FloatArray, past: Sequence[FloatArray], step: Step) -> None:
+    """Turn prior covariances with the outcome into moves of one of its deviations, in place."""
+    shape = (-1, *[1] * (rows.ndim - 1))
+    for own, earlier in zip(step.past, past, strict=True):
+        rows -= own.reshape(shape) * earlier
+    rows /= np.where(step.deviation > 0, step.deviation, np.inf).reshape(shape)
+
+
+def outcomes_of(ahead: Ahead, paths: Paths, step: Step, points: FloatArray) -> Paths:
     """Each path with each outcome, P·Q of them."""
     count = len(points)
-    mean = paths.mean[:, None] + points[:, None, None] * step.move[:, None]
-    moves = tuple(np.repeat(move, count, axis=0) for move in (*paths.moves, step.move))
+    move = ahead.rows(step.arms, step.at)
+    _take_past(move, paths.moves, step)
+    mean = paths.mean[:, None] + points[:, None, None] * move[:, None]
     best = np.minimum(paths.best[:, None], step.outcomes)
     return Paths(
         mean=mean.reshape(-1, *mean.shape[2:]),
-        moves=moves,
+        moves=tuple(np.repeat(each, count, axis=0) for each in (*paths.moves, move)),
         steps=np.repeat(step.steps, count, axis=0),
         best=best.reshape(-1),
     )

@@ -23,7 +23,7 @@ SYNTHETIC = "synthetic"
 LEADER = "bhpt"
 METHODS = (
     *("bhpt", "bhpt-eps", "rollout", "hyperband", "gp-ei", "smac", "fabolas", "freeze-thaw"),
-    *("random", "next-unit"),
+    *("random", "next-unit", "default"),
 )
 VARIANTS = ("q-alone", "q-eps-alone", "bhpt-sampled")  # on drawn data only, as in the paper
 FOUND = 0.001  # a mean regret at which BHPT counts as having found the optimum
