@@ -27,7 +27,7 @@ tune: $(READY) ## tune a small network on the digits under a hard budget of 120 
 		--budget '120 epochs' --unit-epochs 2 --max-epochs 40 --workers 2
 
 docs: $(READY) ## the documentation, into site
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 test: lint types layers unit ## lint, types, import layers, tests
 

@@ -73,6 +73,13 @@ def test_a_deadline_is_shared_by_the_workers() -> None:
     assert expected == sorted(expected, reverse=True)
 
 
+def test_workers_cannot_share_an_arm(spent: State) -> None:
+    many = replace(spent, session=None, plan=replace(spent.plan, workers=4))
+    alone, together = forecast(spent, ["12 epochs"]), forecast(many, ["12 epochs"])
+    assert together.outcomes[-1].arms >= 4
+    assert together.outcomes[-1].expected > alone.outcomes[-1].expected
+
+
 def test_money_buys_what_it_buys() -> None:
     study = told(Budget(0.5, "dollars", 60.0), units=8)  # type: ignore[arg-type]
     found = forecast(study.state, ["$0.2", "$1"])

@@ -3,8 +3,9 @@
 Each draw is a possible world: how the most promising arms would go on, correlated as the belief
 says. A plan is a set of arms that share the additional budget evenly; its outcome in a world is
 the lowest loss that any of them reaches, or the best so far. For each amount the plan with the
-lowest mean outcome is reported. Plans are few and fixed, every amount is played in the same
-worlds, and an arm's share only grows, so the expected loss never rises with the budget.
+lowest mean outcome is reported. Several workers cannot train one arm together, so a plan has at
+least as many arms as there are workers. Plans are few and fixed, every amount is played in the
+same worlds, and an arm's share only grows, so the expected loss never rises with the budget.
 
 A plan does not look at what comes in, while the tuner decides anew after every unit: it should
 do at least as well as the forecast on average.
@@ -26,6 +27,7 @@ from bhpt.policies.interface import Policy
 from bhpt.policies.registry import make_policy, our_belief
 from bhpt.storage import read_store
 from bhpt.study import State, fold, look
+from bhpt.study.asking import workers
 from bhpt.study.look import Prospects
 
 _DRAWS = 1000
@@ -146,6 +148,7 @@ class _Chance:
     Attributes:
         left: Budget to spend, in all.
         lanes: Workers that share the clock, 1 where a total is split.
+        workers: Workers that train side by side, each another arm.
         unit: Epochs in a unit.
         first: Price of an arm's next unit, epochs to be trained again included, [K].
         later: Price of a further unit, [K].
@@ -155,6 +158,7 @@ class _Chance:
 
     left: float
     lanes: int
+    workers: int
     unit: int
     first: FloatArray
     later: FloatArray
@@ -163,7 +167,7 @@ class _Chance:
 
     def epochs(self, arms: IntArray, share: int) -> IntArray:
         """Epochs that each arm reaches if `share` arms split the budget evenly, [A]."""
-        own = min(self.left, self.left * self.lanes / share)
+        own = self.left * self.lanes / max(share, self.workers)
         bought = 1 + np.floor((own - self.first[arms]) / self.later[arms] + 1e-9)
         units = np.where(self.open[arms] & (own >= self.first[arms]), bought, 0)
         reached: IntArray = self.counts[arms] + np.maximum(units, 0).astype(np.int64) * self.unit
@@ -210,6 +214,7 @@ def _chance(state: State, view: View, prospects: Prospects, counts: IntArray) ->
     return _Chance(
         left=view.left,
         lanes=view.lanes,
+        workers=workers(state),
         unit=prospects.unit,
         first=prospects.typical,
         later=prospects.typical / prospects.epochs * fresh,
@@ -227,8 +232,9 @@ def _plans(mixture: Mixture, chances: Sequence[_Chance]) -> list[tuple[int, ...]
         means = mixture.ends(horizon).mean
         order = np.argsort(means, kind="stable")
         order = order[np.isfinite(means[order])]
-        for share in _SHARED_BY:
-            if share <= len(order):
+        busy = min(chance.workers, len(order))
+        for share in sorted({busy, *_SHARED_BY}):
+            if 0 < busy <= share <= len(order):
                 plans[tuple(int(arm) for arm in order[:share])] = None
     return list(plans)
 

@@ -1,0 +1,66 @@
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.blocks import ROOT, pages, steps
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_examples_run(page: Path, tmp_path: Path) -> None:
+    programs = Path(sys.executable).parent
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+    environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    for step in steps(page):
+        if step.kind == "file":
+            (tmp_path / step.name).write_text(step.text)
+            continue
+        done = subprocess.run(
+            ["bash", "-euc", step.text],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, f"{step.text}\n{done.stdout}\n{done.stderr}"
+
+
+def test_there_are_examples() -> None:
+    names = {page.name for page in pages()}
+    assert {"README.md", "quickstart.md", "trainers.md", "spaces.md", "python.md"} <= names
+
+
+def test_readme_links_lead_somewhere() -> None:
+    text = (ROOT / "README.md").read_text()
+    targets = [target for target in re.findall(r"\]\(([^)#]+)", text) if "://" not in target]
+    missing = [target for target in targets if not (ROOT / target).exists()]
+    assert targets
+    assert not missing
+
+
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "site" / "index.html").read_text()
+    loaded = re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="(https?://[^"]+)"', page)
+    assert not loaded, "the site must work offline"
+
+
+def test_the_picture_shows_the_live_view() -> None:
+    svg = (ROOT / "docs" / "images" / "live.svg").read_text()
+    text = re.sub(r"<[^>]+>", " ", svg).replace("&#160;", " ")
+    for part in ("budget", "best", "at the end", "epochs", "why", "curve"):
+        assert part in text
+    assert "@font-face" not in svg
