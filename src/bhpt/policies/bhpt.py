@@ -44,16 +44,23 @@ class Bhpt:
         values = action_values(mixture, horizon)
         rng = view.rng()
         top = pick(ends.mean, view.choosable, rng)
-        arm, why = self._choose(view, ends, values, top, rng)
+        needed = -(-int(ends.tau[top]) // view.unit)
+        if self.exhaustion and needed >= int(view.left / view.costs[top] + 1e-9):
+            arm, why = self.exhausted(view, mixture, ends, top, rng)
+        else:
+            arm, why = self._explore(view, values, top, rng)
         return Decision(arm, explain(view, mixture, ends, values, arm, why))
 
-    def _choose(
-        self, view: View, ends: Ends, values: FloatArray, top: int, rng: np.random.Generator
+    def exhausted(
+        self, view: View, mixture: Mixture, ends: Ends, top: int, rng: np.random.Generator
     ) -> tuple[int, str]:
-        needed = -(-int(ends.tau[top]) // view.unit)
-        bought = int(view.left / view.costs[top] + 1e-9)
-        if self.exhaustion and needed >= bought:
-            return top, f"arm {top} needs all that is left: commit"
+        """What to run, and why, once ĉ = `top` needs all that is left: `top`."""
+        del view, mixture, ends, rng  # for those who think again
+        return top, f"arm {top} needs all that is left: commit"
+
+    def _explore(
+        self, view: View, values: FloatArray, top: int, rng: np.random.Generator
+    ) -> tuple[int, str]:
         others = view.choosable.copy()
         if self.epsilon is None:
             arm = pick(values, others, rng)

@@ -23,12 +23,10 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from bhpt.beliefs.freeze_thaw import Mixture
-from bhpt.beliefs.interface import Belief
 from bhpt.beliefs.posterior import Ends
 from bhpt.domain import FloatArray, IntArray, View
-from bhpt.policies.bhpt import action_values, explain, horizon_epochs
-from bhpt.policies.interface import Decision
-from bhpt.policies.values import expected_min, pick
+from bhpt.policies.bhpt import Bhpt, horizon_epochs
+from bhpt.policies.values import expected_min
 
 WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 DEPTHS = (1, 2, 4, 8)
@@ -56,28 +54,15 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class Plans:
+class Plans(Bhpt):
     """Runs the lowest Q while there is budget to spare, then the first arm of the best plan."""
 
-    belief: Belief
-
-    def decide(self, view: View) -> Decision | None:
-        """Price committing, then every plan that fits into what is left."""
-        if not view.choosable.any():
-            return None
-        mixture = self.belief.condition(view)
-        horizon = horizon_epochs(view, view.horizon)
-        ends = mixture.ends(horizon)
-        values = action_values(mixture, horizon)
-        rng = view.rng()
-        top = pick(ends.mean, view.choosable, rng)
-        needed = -(-int(ends.tau[top]) // view.unit)
-        if needed < int(view.left / view.costs[top] + 1e-9):
-            arm, why = pick(values, view.choosable, rng), "its end is worth knowing most"
-        else:
-            best = self._best(view, mixture, ends, top, rng)
-            arm, why = best.arm, best.why
-        return Decision(arm, explain(view, mixture, ends, values, arm, why))
+    def exhausted(
+        self, view: View, mixture: Mixture, ends: Ends, top: int, rng: np.random.Generator
+    ) -> tuple[int, str]:
+        """Compare committing with every plan that fits into what is left."""
+        best = self._best(view, mixture, ends, top, rng)
+        return best.arm, best.why
 
     def _best(
         self, view: View, mixture: Mixture, ends: Ends, top: int, rng: np.random.Generator
