@@ -1,8 +1,9 @@
 """SMAC as the paper's BO on real tasks: the package itself, asked and told, on finished arms.
 
 The package is an extra and is imported when it is asked for the first arm. Its surrogate,
-acquisition function, initial and random design are its own; only the maximiser is ours, because
-the candidates are the arms and not a continuous space.
+acquisition function, share of random arms and size of the first design are its own; the maximiser
+and the draw of the first design are ours, because the candidates are the arms and not a
+continuous space.
 """
 
 from dataclasses import dataclass

@@ -119,9 +119,9 @@ def _forest(scenario: Scenario, arms: int) -> RandomForest:
 def _facade(scenario: Scenario, configs: list[Configuration], trials: int, turn: int) -> Facade:
     space = scenario.configspace
     chance = np.random.SeedSequence((scenario.seed, turn)).generate_state(2).tolist()
-    sobol = Facade.get_initial_design(scenario, n_configs=max(1, int(_INITIAL * trials)))
-    points = np.array([config.get_array() for config in configs])
-    first = [configs[_nearest(points, config)] for config in sobol.select_configurations()]
+    # drawn among the arms: those nearest to a Sobol point are mostly from the cube's middle
+    order = np.random.default_rng((scenario.seed, 5)).permutation(len(configs))
+    first = [configs[arm] for arm in order[: max(1, int(_INITIAL * trials))]]
     return Facade(
         scenario,
         model=_forest(scenario, len(configs)),
