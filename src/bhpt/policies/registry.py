@@ -53,7 +53,7 @@ class Entry:
 PAPER_BELIEF = (Structure("none", anchored=False), Scale("linear", running=False))
 FREEZE_THAW_BELIEF = (Structure("matern52", anchored=False), Scale("linear", running=False))
 OUR_BELIEF = (Structure("matern52", anchored=True), Scale("log", running=True))
-WARM = Sampling(warm=1, thin=1)  # a chain that goes on from report to report needs few sweeps
+WARM = Sampling(warm=1, thin=1, step=1.5)  # a chain that goes on from report to report is warm
 
 
 def paper_belief(truth: Truth | None) -> FreezeThaw:
