@@ -8,7 +8,7 @@ JOBS ?= auto
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup tune docs test test-all lint types layers unit bench-speed format clean
+.PHONY: help setup tune docs test test-all lint types layers unit bench-speed bench-overhead bench-deadline soak format clean
 help:            ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
@@ -56,3 +56,13 @@ clean: ## remove what was built here
 
 bench-speed: $(READY) ## how fast decisions are, as ratios measured in one run
 	$(BIN)/python -m benchmarks.speed
+
+bench-overhead: $(READY) ## what a unit that trains for no time costs the driver
+	$(BIN)/python -m benchmarks.overhead
+
+RUNS ?= 3
+bench-deadline: $(READY) ## deadlines of 30 s with units of unequal cost, RUNS of them
+	$(BIN)/python -m benchmarks.deadline --runs $(RUNS)
+
+soak: $(READY) ## kill a driver 200 times at random; it must end as if nobody had
+	$(BIN)/python -m benchmarks.soak

@@ -24,8 +24,13 @@ from pathlib import Path
 
 import numpy as np
 
+from bhpt.beliefs.freeze_thaw import FreezeThaw
+from bhpt.beliefs.hypers import LOG_PRIORS, Hypers
 from bhpt.executors import Executor, SimulatedExecutor
 from bhpt.executors.guard import TOKEN_VARIABLE, members
+from bhpt.policies.interface import Policy
+from bhpt.policies.next_unit import NextUnit
+from bhpt.policies.registry import OUR_BELIEF
 from bhpt.storage import open_store, read_store
 from bhpt.study import State, fold
 from bhpt.study.events import Decided, Event, Observed
@@ -82,6 +87,14 @@ def simulated(trainer: TrainerSpec, workers: int, logs: Path, options: Options) 
     return SimulatedExecutor(losses, 0.2, workers)
 
 
+def policy() -> Policy:
+    """The default rule under a belief that is given, not sampled: it decides in milliseconds."""
+    structure, scale = OUR_BELIEF
+    theta, _ = LOG_PRIORS.moments(structure, features=1)
+    given = Hypers.from_theta(theta, LOG_PRIORS.mean[0])
+    return NextUnit(FreezeThaw(structure, scale, given))
+
+
 @dataclass(frozen=True)
 class Leg:
     """One way to run the study.
@@ -102,7 +115,7 @@ class Leg:
         """Start the study, or go on with it."""
         options = Options(grace_s=1.0)
         if file.exists():
-            resume(file, options=options, make_executor=self.make)
+            resume(file, policy=policy(), options=options, make_executor=self.make)
             return
         tune(
             Curve,
@@ -112,6 +125,7 @@ class Leg:
             file,
             seed,
             max_epochs=_EPOCHS,
+            policy=policy(),
             options=options,
             make_executor=self.make,
         )
@@ -132,8 +146,9 @@ class Pace:
 
     def draw(self, rng: np.random.Generator, units_left: int, kills_left: int) -> float:
         """A random moment, now and then while the driver still starts."""
-        wanted = units_left / max(1, kills_left)
-        return float(rng.uniform(0.0, 2 * (self.start_s + wanted * self.unit_s)))
+        wanted = units_left / (kills_left + 1)
+        longest = self.start_s + 0.8 * units_left * self.unit_s
+        return float(rng.uniform(0.0, min(2 * (self.start_s + wanted * self.unit_s), longest)))
 
     def learn(self, lived_s: float, units: int) -> None:
         """Correct the guess after a life."""

@@ -45,7 +45,7 @@ def live(root, log):
         checkpoint = store.commit(0, epochs, epochs)
         append(log, checkpoint)
         store.settled(checkpoint)
-        store.sweep()
+        store.finish()
 
 def killed(root, log, at):
     global calls, fatal

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from bhpt.checkpoints.disk import naming_full_disk, sync, write_synced
+from bhpt.checkpoints.disk import naming_full_disk, sync_all, write_private
 
 FILES = "files"
 MANIFEST = "manifest.json"
@@ -109,11 +109,10 @@ def seal(files: Path) -> Seal:
     """
     with naming_full_disk(files):
         manifest = _measure(files)
-        for folder in reversed(manifest.folders):
-            sync(files / folder)
-        sync(files)
-        write_synced(files.parent / MANIFEST, manifest.to_bytes())
-        sync(files.parent)
+        write_private(files.parent / MANIFEST, manifest.to_bytes())
+        inside = (*manifest.folders, *(entry.path for entry in manifest.files))
+        ours = (files, files.parent / MANIFEST, files.parent)
+        sync_all([*(files / path for path in inside), *ours])
     return manifest.seal()
 
 
@@ -143,14 +142,14 @@ def verify(generation: Path, digest: str) -> None:
     if hashlib.sha256(content).hexdigest() != digest:
         raise ValueError("the manifest is not the one in the study's log")
     for entry in read_sealed(generation).files:
-        if _hash(generation / FILES / entry.path, synced=False) != entry.sha256:
+        if _hash(generation / FILES / entry.path) != entry.sha256:
             raise ValueError(f"{entry.path!r} has changed")
 
 
 def _measure(files: Path) -> Manifest:
-    """Hash and sync every file; refuse what is not a plain file or folder."""
+    """Hash every file; refuse what is not a plain file or folder."""
     folders, sizes = _scan(files)
-    entries = [Entry(path, size, _hash(files / path, synced=True)) for path, size in sizes]
+    entries = [Entry(path, size, _hash(files / path)) for path, size in sizes]
     return Manifest(tuple(folders), tuple(entries))
 
 
@@ -180,14 +179,12 @@ def _walk(folder: Path, inside: PurePosixPath) -> Iterator[tuple[str, os.stat_re
                 )
 
 
-def _hash(path: Path, *, synced: bool) -> str:
+def _hash(path: Path) -> str:
     digest = hashlib.sha256()
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb", buffering=0) as file:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
-        if synced:
-            os.fsync(descriptor)
     return digest.hexdigest()
 
 

@@ -14,11 +14,12 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
 from bhpt.checkpoints.checkpoint import Checkpoint
-from bhpt.checkpoints.disk import make_private, naming_full_disk, remove_tree, sync
+from bhpt.checkpoints.disk import make_private, naming_full_disk, remove_tree, sync_all
 from bhpt.checkpoints.manifest import FILES, MANIFEST, UnsafeCheckpoint, read_sealed, seal, verify
 from bhpt.domain.errors import Misuse
 
@@ -61,6 +62,8 @@ class CheckpointStore:
         self._last: dict[int, int] = {}  # generation of each arm, never used again
         self._unsynced: set[int] = set()  # arms whose folders may not be on the disk yet
         self._doomed: list[Path] = []
+        self._sweeper = ThreadPoolExecutor(1, "bhpt-sweeper")
+        self._swept: Future[None] | None = None
         _prepare(root)
         for one in logged:
             if self.folder(one).is_dir():
@@ -130,9 +133,8 @@ class CheckpointStore:
                 ) from None
             generation = self._last[arm] = self._last.get(arm, 0) + 1
             os.rename(temporary, self._generation(arm, generation))  # noqa: PTH104  # one syscall
-            sync(self._arm(arm))
-            if arm in self._unsynced:
-                self._sync_names()
+            sync_all([self._arm(arm), *([self._root] if arm in self._unsynced else ())])
+            self._unsynced.discard(arm)
         made = Checkpoint(arm, generation, epochs, sealed.digest, sealed.bytes)
         self._held.setdefault(arm, []).append(made)
         self._bytes += made.bytes
@@ -142,15 +144,29 @@ class CheckpointStore:
         """The log has it now: let go of what it replaces, on the disk with the next `sweep`."""
         oldest = checkpoint.generation - self._generations + 1
         held = self._held.get(checkpoint.arm, [])
-        self._let_go([one for one in held if one.generation < oldest])
+        self.drop([one for one in held if one.generation < oldest])
 
     def sweep(self) -> None:
-        """Remove from the disk what was let go of; call it when nobody waits for anything."""
-        if self._unsynced:
-            self._sync_names()
-        while self._doomed:
-            _remove(self._doomed[-1])
-            self._doomed.pop()
+        """Begin to remove from the disk what was let go of, without waiting for it.
+
+        Raises:
+            OSError: What was swept before could not be removed.
+        """
+        if self._swept is not None:
+            if not self._swept.done():
+                return
+            self._swept.result()
+            self._swept = None
+        if self._doomed:
+            doomed, self._doomed = self._doomed, []
+            self._swept = self._sweeper.submit(_remove_all, doomed)
+
+    def finish(self) -> None:
+        """Wait until all that was let go of is gone."""
+        while self._doomed or self._swept is not None:
+            if self._swept is not None:
+                wait([self._swept])
+            self.sweep()
 
     def discard(self, arm: int, attempt: int) -> None:
         """Forget the temporary folder of an attempt that failed; nothing happens without one."""
@@ -174,11 +190,10 @@ class CheckpointStore:
         return Thawed(None, None, tuple(damaged))
 
     def drop(self, checkpoints: Iterable[Checkpoint]) -> None:
-        """Remove checkpoints for good: damaged ones, or those of `plan_drops`; log it first."""
-        self._let_go(checkpoints)
-        self.sweep()
+        """Let go of checkpoints for good: damaged ones, or those of `plan_drops`; log it first.
 
-    def _let_go(self, checkpoints: Iterable[Checkpoint]) -> None:
+        They are never thawed again, and gone from the disk with the next `sweep`.
+        """
         for one in checkpoints:
             held = self._held.get(one.arm, [])
             if one in held:
@@ -187,11 +202,6 @@ class CheckpointStore:
             if not held:
                 self._held.pop(one.arm, None)
             self._doomed.append(self._generation(one.arm, one.generation))
-
-    def _sync_names(self) -> None:
-        """Wait until the names of all arms' folders are on the disk."""
-        sync(self._root)
-        self._unsynced.clear()
 
     def _collect(self, folder: Path) -> None:
         """Remove generations of an arm that are not held, and what interrupted attempts left."""
@@ -221,6 +231,11 @@ def _prepare(root: Path) -> None:
             raise Misuse(f"{root} must be a folder for the study's files: move it away")
         make_private(root)
         root.chmod(0o700)
+
+
+def _remove_all(generations: Iterable[Path]) -> None:
+    for generation in generations:
+        _remove(generation)
 
 
 def _remove(generation: Path) -> None:

@@ -205,6 +205,7 @@ class Driver:
             sleep(self._options.tick_s)
             waited += self._options.tick_s
         self._rooms.freezer.keep_best(self.state)
+        self._rooms.freezer.finish()
 
     def _record(self, *events: Event) -> None:
         """Log events, or let them wait while the store is locked."""

@@ -58,7 +58,8 @@ class Freezer:
     def drop(self, dropped: Iterable[CheckpointDropped]) -> None:
         """Remove checkpoints whose loss is logged."""
         gone = {(one.arm, one.generation) for one in dropped}
-        self._store.drop([one for one in self._store.held if (one.arm, one.generation) in gone])
+        if gone:
+            self._store.drop([one for one in self._store.held if (one.arm, one.generation) in gone])
 
     def job(self, state: State, attempt: Attempt, limit_s: float | None) -> Job:
         """The job of an attempt, with the checkpoint that was checked, or its digest."""
@@ -124,8 +125,12 @@ class Freezer:
         self._unsettled = []
 
     def sweep(self) -> None:
-        """Remove from the disk what was let go of, while nobody waits."""
+        """Begin to remove from the disk what was let go of."""
         self._store.sweep()
+
+    def finish(self) -> None:
+        """Wait until it is gone."""
+        self._store.finish()
 
     def keep_best(self, state: State) -> None:
         """Keep the best checkpoint under a name of its own, before its arm lets go of it."""
@@ -134,9 +139,8 @@ class Freezer:
             return
         saved = best.saved
         one = Checkpoint(best.arm, saved.generation, saved.epochs, saved.digest, saved.bytes)
-        generation = self._store.folder(one).parent
-        if generation.is_dir():
-            self._folder.keep_best(best, generation)
+        if one in self._store.of_arm(best.arm):
+            self._folder.keep_best(best, self._store.folder(one).parent)
 
     def _newest(self, arm: int) -> Thawed:
         """The newest checkpoint of an arm, unchecked."""
