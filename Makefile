@@ -24,7 +24,7 @@ setup: $(READY) ## make .venv with everything that development needs
 # no --study: each call makes a new one under runs, and its report says how to go on with it
 tune: $(READY) ## tune a small network on the digits under a hard budget of 120 epochs
 	$(BIN)/bhpt tune bhpt.examples.digits:Digits --space bhpt.examples.digits:SPACE \
-		--budget '120 epochs' --unit-epochs 2 --max-epochs 40 --workers 2
+		--budget '120 epochs' --max-epochs 40 --workers 2
 
 docs: $(READY) ## the documentation, into site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

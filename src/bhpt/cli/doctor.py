@@ -40,7 +40,7 @@ _EXTRAS = {
     "demo": "sklearn",
     "parquet": "pyarrow",
     "postgres": "psycopg",
-    "yaml": "yaml",
+    "pyyaml": "yaml",
 }
 _LEAST_FREE = 1 << 30
 _WORKER_S = 60.0

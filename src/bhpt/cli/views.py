@@ -65,7 +65,7 @@ def flights_table(flights: Sequence[Flight]) -> Table:
     """What runs now and why."""
     table = Table(box=None, pad_edge=False, header_style="dim", expand=True)
     table.add_column("now", no_wrap=True)
-    table.add_column("epochs", justify="right", no_wrap=True)
+    table.add_column("epoch", justify="right", no_wrap=True)
     table.add_column("for", justify="right", no_wrap=True)
     table.add_column("why", ratio=1, no_wrap=True, overflow="ellipsis")
     for flight in flights:
