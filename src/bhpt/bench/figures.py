@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ON_BARS = ("bhpt", "bhpt-eps", "gp-ei", "smac", "hyperband", "rollout", "next-unit", "default")
+ON_BARS = (*("bhpt", "bhpt-eps", "rollout", "hyperband", "gp-ei", "smac", "next-unit", "default"),)
 ON_GROUPS = ("bhpt", "bhpt-eps", "hyperband", "fabolas", "freeze-thaw", "next-unit", "default")
 EXHAUSTION = ("bhpt", "q-alone", "bhpt-eps", "q-eps-alone")
 SAMPLED = ("bhpt", "bhpt-sampled")

@@ -14,11 +14,12 @@ from bhpt.bench.table import Row
 from bhpt.domain import FloatArray
 
 _LEVEL = 0.975
+_FEWEST = 3  # two seeds that happen to agree prove nothing
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over seeds and its 95% interval; infinitely wide for a single seed."""
+    """A mean over seeds and its 95% interval; infinitely wide for one or two of them."""
 
     mean: float
     low: float
@@ -45,7 +46,7 @@ class Interval:
 def interval(values: FloatArray) -> Interval:
     """Mean of values over seeds."""
     count, mean = len(values), float(np.mean(values))
-    if count < 2:
+    if count < _FEWEST:
         return Interval(mean, -np.inf, np.inf, count)
     half = float(student.ppf(_LEVEL, count - 1) * np.std(values, ddof=1) / np.sqrt(count))
     return Interval(mean, mean - half, mean + half, count)

@@ -74,7 +74,7 @@ FULL = Scope("full", 100, 10, (8, 16, 32, 64, 100, 200, 400), (1, 2, 4, 8, 16, 3
 QUICK = Scope(
     "quick",
     4,
-    2,
+    3,
     (8, 32, 100),
     (1, 4, 16),
     real_methods=tuple(name for name in METHODS if name != "rollout"),
