@@ -3,6 +3,8 @@ import io
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from contextlib import suppress
 
@@ -115,6 +117,28 @@ def test_more_budget(folder: Folder) -> None:
     assert answer.out.startswith("Done: 12 of 12 epochs used")
     rows = list(csv.DictReader(io.StringIO(folder.bhpt("export", "s.db").out)))
     assert len({(row["arm"], row["epoch"]) for row in rows}) == len(rows) == 12
+
+
+def test_a_trainer_that_is_not_there_any_more(study: Folder) -> None:
+    (study.path / "job.py").rename(study.path / "moved.py")
+    answer = study.bhpt("resume", "s.db", "--add-budget", "2 epochs")
+    assert (answer.status, len(answer.errors)) == (2, 1)
+    assert "no module 'job'" in answer.err
+    (study.path / "moved.py").rename(study.path / "job.py")
+    assert study.bhpt("resume", "s.db", "--add-budget", "2 epochs").status == 0
+
+
+def test_started_from_python_and_resumed_here(folder: Folder) -> None:
+    folder.write(
+        "start.py",
+        "import bhpt\nfrom job import Net\n\nif __name__ == '__main__':\n"
+        "    bhpt.tune(Net, [{'rate': 0.1, 'depth': 1}], '2 epochs', study='s.db', max_epochs=4)\n",
+    )
+    subprocess.run([sys.executable, "start.py"], cwd=folder.path, check=True)
+    answer = folder.bhpt("resume", "s.db", "--add-budget", "2 epochs")
+    assert answer.status == 0, answer
+    assert "4 of 4 epochs" in answer.out
+    assert "every configuration is given up or at its last epoch, 4" in answer.out
 
 
 def test_nothing_left_is_no_error(study: Folder) -> None:

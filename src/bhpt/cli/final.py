@@ -14,7 +14,7 @@ from bhpt.cli.wording import (
     used_text,
     value_text,
 )
-from bhpt.reports.progress import Progress, progress_of
+from bhpt.reports.progress import Progress, is_exhausted, progress_of
 from bhpt.tuning import Result
 
 _LABEL = 14  # columns
@@ -30,7 +30,7 @@ def print_report(result: Result, console: Console) -> None:
 
 def _headline(result: Result, progress: Progress) -> str:
     word = "Interrupted" if result.status == "interrupted" else "Done"
-    failed = f", {progress.failures} failed attempts" if progress.failures else ""
+    failed = f", {progress.failures} stopped or failed" if progress.failures else ""
     return (
         f"{word}: {used_text(progress.used, progress.budget)} used in {duration(progress.clock)}, "
         f"{progress.tried} configurations tried in {progress.reports} units{failed}"
@@ -53,6 +53,9 @@ def _next(result: Result, progress: Progress) -> Iterator[tuple[str, Text]]:
     if result.status == "interrupted":
         yield "go on", Text(resume_command(result.study))
         return
+    if is_exhausted(result.state):
+        last = result.state.plan.training.epochs
+        yield "note", Text(f"every configuration is given up or at its last epoch, {last}")
     more = amount_text(progress.budget.amount, progress.budget)
     yield "more?", Text(shlex.join(["bhpt", "forecast", result.study]))
     yield "", Text(resume_command(result.study, more))

@@ -124,7 +124,7 @@ def _best(progress: Progress) -> Text:
 
 
 def _counts(progress: Progress) -> Text:
-    failed = f", {progress.failures} failed" if progress.failures else ""
+    failed = f", {progress.failures} stopped or failed" if progress.failures else ""
     return Text(
         f"{progress.tried} of {progress.candidates} configurations tried, "
         f"{progress.reports} units{failed}, {duration(progress.clock)}"

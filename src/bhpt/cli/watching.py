@@ -103,7 +103,7 @@ class PlainLines:
         self._now = now
         self._clock = StudyClock(now)
         self._last = float("-inf")
-        self._best = float("inf")
+        self._best = ""
         self._notice = ""
 
     def __call__(self, state: State, _: tuple[Running, ...]) -> None:
@@ -112,9 +112,9 @@ class PlainLines:
         if notice != self._notice:
             self._notice = notice
             self._write(notice)
-        best = float("inf") if state.best is None else state.best.loss
-        if best >= self._best and self._now() - self._last < _EVERY_S:
-            return
+        best = "" if state.best is None else loss_text(state.best.loss)
+        if best == self._best and self._now() - self._last < _EVERY_S:
+            return  # nothing that a reader could see
         self._best, self._last = best, self._now()
         self._write(plain_line(progress_of(state, self._clock.read(state))))
 

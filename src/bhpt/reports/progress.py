@@ -91,7 +91,7 @@ class Progress:
         tried: Arms that were trained.
         candidates: Arms that could be.
         reports: Units that were reported.
-        failures: Attempts that failed.
+        failures: Attempts that were stopped or failed.
     """
 
     budget: Budget
@@ -136,6 +136,15 @@ def progress_of(state: State, clock: float | None = None) -> Progress:
         reports=state.reports,
         failures=sum(attempt.status == "failed" for attempt in state.attempts),
     )
+
+
+def is_exhausted(state: State) -> bool:
+    """Whether no arm can go on, whatever is left: each is at its last epoch or given up."""
+    if state.curves is None:
+        return False
+    open_ = state.curves.count_by_arm < state.plan.training.epochs
+    open_[[arm for arm, known in state.tried.items() if known.closed is not None]] = False
+    return not open_.any()
 
 
 def predicted_final(state: State) -> Interval | None:
