@@ -16,7 +16,7 @@ from bhpt.beliefs.regression import log_evidence, regress
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import Task
 from bhpt.domain import Curves, FloatArray, IntArray, Misuse, View
-from bhpt.policies import fabolas, fabolas_model, smac
+from bhpt.policies import fabolas, fabolas_model, rollout, smac
 from bhpt.policies.entropy import asymptote_gains, fill_basket
 from bhpt.policies.gp_ei import GpEi, Landscape, drawn_landscape, predict, sampled
 from bhpt.policies.improvement import improvement, log_h, log_improvement
@@ -370,6 +370,9 @@ def test_fabolas_conditions_both_functions_at_once() -> None:
     np.testing.assert_allclose(
         weights @ pair.covariance @ weights.T, clean - reduction.T @ reduction, atol=1e-9
     )
+    mean, deviation = fabolas_model.at_the_end(SETTING, seen, seen.features)
+    np.testing.assert_allclose(mean, pair.mean[:6])
+    np.testing.assert_allclose(deviation**2, pair.covariance.diagonal()[:6])
     drawn = fabolas_model.draw(pair, 20_000, np.random.default_rng(2))
     np.testing.assert_allclose(drawn.mean(axis=0), pair.mean, atol=0.05)
 
@@ -454,7 +457,9 @@ class BruteForce:
 
 @pytest.mark.parametrize("structure", STRUCTURES)
 @pytest.mark.parametrize(("unit", "depth"), [(1, 0), (1, 1), (1, 2), (2, 2), (1, 3)])
-def test_rollout_equals_brute_force(structure: Structure, unit: int, depth: int) -> None:
+def test_rollout_equals_brute_force(
+    structure: Structure, unit: int, depth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     case = draw(structure, 5, arms=4, epochs=6)
     view = case.view(left=9.0, unit=unit)
     mixture = case.belief().condition(view)
@@ -466,6 +471,8 @@ def test_rollout_equals_brute_force(structure: Structure, unit: int, depth: int)
     for action in brute.next_at(case.counts):
         expected = brute.value(gaussian, case.counts, action, best, depth)
         assert found[action[0]] == pytest.approx(expected, rel=1e-5, abs=1e-7)
+    monkeypatch.setattr(rollout, "_PATHS", 1)  # one action at a time
+    np.testing.assert_allclose(rollout_values(ahead, view.choosable, best, depth, 3), found)
 
 
 def test_rollout_looks_no_further_than_the_budget() -> None:

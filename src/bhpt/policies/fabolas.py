@@ -177,9 +177,7 @@ def representers(
 ) -> IntArray:
     """The arms of the highest expected improvement at full training; one can be run."""
     everyone = rng.permutation(view.arms)
-    pair = model.condition(settings[-1], seen, view.features[everyone])
-    mean = pair.mean[: view.arms]
-    deviation = np.sqrt(np.maximum(pair.covariance.diagonal()[: view.arms], 0.0))
+    mean, deviation = model.at_the_end(settings[-1], seen, view.features[everyone])
     order = np.argsort(-log_improvement(mean, deviation, float(mean.min())), kind="stable")
     chosen = everyone[order[:_REPRESENTERS]]
     if not allowed[chosen].any():

@@ -125,6 +125,18 @@ def condition(setting: Setting, seen: Observed, points: FloatArray) -> Pair:
     return Pair(mean, prior - reduction.T @ reduction, setting.noise**2)
 
 
+def at_the_end(
+    setting: Setting, seen: Observed, points: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of F alone at points [M, D]: no covariance, for many arms."""
+    across_ff, across_fh, _ = setting.blocks(seen.features, points)
+    cross = across_ff + seen.basis[:, None] * across_fh
+    shift, reduction = regress(noisy(setting, seen), cross, centred(seen))
+    before = _MEAN_VARIANCES[0] + setting.amplitude**2
+    variance = before - np.einsum("nm,nm->m", reduction, reduction)
+    return _MEANS[0] + shift, np.sqrt(np.maximum(variance, 0.0))
+
+
 def draw(pair: Pair, size: int, rng: np.random.Generator) -> FloatArray:
     """Joint draws of F and H, [size, 2M]."""
     values, vectors = np.linalg.eigh(pair.covariance)

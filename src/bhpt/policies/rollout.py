@@ -30,6 +30,7 @@ from bhpt.policies.interface import Decision, Explanation
 from bhpt.policies.minimiser import gauss_hermite
 from bhpt.policies.values import pick
 
+_PATHS = 2_000_000  # numbers that all paths of the actions looked at together may hold
 _BLOCK = 16_384  # improvements computed at once: they stay in the processor's cache
 
 
@@ -164,19 +165,26 @@ def rollout_values(
 ) -> FloatArray:
     """U of the allowed arms, zero for the others, [K]."""
     actions = np.flatnonzero(allowed)
-    count, (arms, units) = len(actions), ahead.mean.shape
     first = improvement(ahead.mean[:, 0], np.sqrt(ahead.variance[:, 0]), best)
-    values = np.zeros(arms)
-    values[actions] = first[actions]
-    if depth:
-        paths = Paths(
-            mean=np.broadcast_to(ahead.mean, (count, arms, units)),
-            moves=(),
-            steps=np.zeros((count, arms), np.int64),
-            best=np.full(count, best),
-        )
-        values[actions] += _expected_rest(ahead, paths, actions, depth, nodes)
+    values = np.where(allowed, first, 0.0)
+    if not depth:
+        return values
+    widest = ahead.mean.size * nodes ** (depth - 1)  # numbers that one action's paths hold
+    step = max(1, _PATHS // widest)
+    for at in range(0, len(actions), step):
+        part = actions[at : at + step]
+        values[part] += _expected_rest(ahead, _start(ahead, len(part), best), part, depth, nodes)
     return values
+
+
+def _start(ahead: Ahead, count: int, best: float) -> Paths:
+    """So many paths on which nothing has been imagined yet."""
+    return Paths(
+        mean=np.broadcast_to(ahead.mean, (count, *ahead.mean.shape)),
+        moves=(),
+        steps=np.zeros((count, len(ahead.mean)), np.int64),
+        best=np.full(count, best),
+    )
 
 
 def _expected_rest(
