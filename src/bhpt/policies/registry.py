@@ -14,6 +14,7 @@ from bhpt.policies.gp_ei import GpEi, drawn_landscape
 from bhpt.policies.interface import Policy
 from bhpt.policies.next_unit import NextUnit
 from bhpt.policies.plans import Plans
+from bhpt.policies.probing import Probing
 from bhpt.policies.rollout import Rollout
 from bhpt.policies.schedules import (
     Scheduled,
@@ -104,7 +105,7 @@ def gp_ei(truth: Truth | None) -> Policy:
 
 
 ENTRIES = (
-    Entry("default", "what a user gets who names none", lambda _: Bhpt(our_belief(None))),
+    Entry("default", "what a user gets who names none", lambda _: Probing(our_belief(None))),
     Entry("bhpt", "the paper's rule: lowest Q, then commit", lambda t: Bhpt(paper_belief(t))),
     Entry("bhpt-eps", "BHPT-ε, ε = 0.5", lambda t: Bhpt(paper_belief(t), epsilon=0.5)),
     Entry("q-alone", "BHPT without committing", lambda t: Bhpt(paper_belief(t), None, False)),
