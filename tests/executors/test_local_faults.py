@@ -73,7 +73,7 @@ def failed(report: Report) -> tuple[FailureKind, str, str]:
         ("kill", FailureKind.CRASHED, "the worker was killed by SIGKILL", ""),
         ("segfault", FailureKind.CRASHED, "the worker was killed by SIGSEGV", "Segmentation fault"),
         ("link", FailureKind.BAD_REPORT, "'link' in the checkpoint is a symbolic link", ""),
-        ("full", FailureKind.DISK_FULL, "no room to save the checkpoint", ""),
+        ("full", FailureKind.DISK_FULL, "no room for the checkpoint", ""),
         ("closefds", FailureKind.CRASHED, "the worker was killed by SIGKILL", ""),
     ],
 )

@@ -14,10 +14,9 @@ from bhpt.executors import Running
 from bhpt.study import State, Training
 from bhpt.study.events import Failed
 from bhpt.tuning import Options, tune
-from tests.faults.cases import Drivers, eventually, events_of, has_reports, sound
+from tests.faults.cases import Drivers, events_of, eventually, has_reports, sound
 from tests.faults.trainers import Hangs, Net, Noisy, Stops
 from tests.study.cases import Greedy
-from tests.tuning.cases import essence
 
 _CONFIGS = [{"x": n / 10, "sleep": 0.1} for n in range(6)]
 _QUICK = Options(grace_s=1.0)
@@ -97,7 +96,9 @@ def test_a_trainer_that_hangs_does_not_move_the_deadline(tmp_path: Path, trainer
         policy=Greedy(),
         options=_QUICK,
     )
-    assert result.state.clock <= 3 + _QUICK.grace_s + 2.0  # on a machine that has other things to do
+    assert (
+        result.state.clock <= 3 + _QUICK.grace_s + 2.0
+    )  # on a machine that has other things to do
     failed = [event for event in events_of(file) if isinstance(event, Failed)]
     assert {event.kind for event in failed} == {"stopped"}
     assert not result.state.open
@@ -106,7 +107,9 @@ def test_a_trainer_that_hangs_does_not_move_the_deadline(tmp_path: Path, trainer
 def test_a_trainer_that_hangs_is_given_up_after_its_limit(tmp_path: Path) -> None:
     file = tmp_path / "h.db"
     training = Training(1, 20, limit_s=1.0, retries=0)
-    tune(Hangs, _CONFIGS[:2], "8 epochs", 2, file, training=training, policy=Greedy(), options=_QUICK)
+    tune(
+        Hangs, _CONFIGS[:2], "8 epochs", 2, file, training=training, policy=Greedy(), options=_QUICK
+    )
     state = sound(file)
     assert {known.closed is not None for known in state.tried.values()} == {True}
     assert state.ledger.spent == 6  # two epochs and one failure of each; nobody is left to train

@@ -14,6 +14,8 @@ from bhpt.storage import (
     Exists,
     Holder,
     InUse,
+    Store,
+    StoreFailed,
     create_store,
     open_store,
     read_store,
@@ -99,6 +101,23 @@ def _hold(where: str, ready: "multiprocessing.connection.Connection") -> None:
     store.append(notes("from the child", clock=7.5), 2)
     ready.send("held")
     signal.pause()
+
+
+def test_a_lease_that_could_not_be_released_is_not_held(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk keeps it in the store, and the same process wants to go on later."""
+    where = place()
+    store = create_store(where, FIRST)
+
+    def full(_: Store) -> None:
+        raise StoreFailed("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "release", full)
+        store.close()
+    with open_store(where) as again:
+        assert again.before.holder is not None
 
 
 def test_a_killed_driver_is_replaced_at_once(place: Place) -> None:

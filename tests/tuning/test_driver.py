@@ -9,11 +9,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bhpt.checkpoints import DiskFull
 from bhpt.domain.budget import Budget
-from bhpt.executors import FailureKind, Fault
+from bhpt.executors import FailureKind, Fault, SimulatedExecutor
 from bhpt.executors.interface import Job
-from bhpt.study import Training, fold
-from bhpt.study.events import BudgetAdded, CheckpointDropped, Decided, Extended, Failed, Restarted
+from bhpt.study import EventLog, Training, fold
+from bhpt.study.events import (
+    BudgetAdded,
+    CheckpointDropped,
+    Decided,
+    Extended,
+    Failed,
+    Observed,
+    Restarted,
+)
 from bhpt.tuning.errors import Paused, TrainerBroken
 from bhpt.tuning.folder import StudyFolder
 from bhpt.tuning.interrupts import Interrupts
@@ -43,6 +52,57 @@ def test_an_epoch_budget_is_spent_exactly(tmp_path: Path, slots: int) -> None:
     assert state.ledger.spent == 41
     assert not state.open
     check_invariants(state)
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_a_cheap_unit_goes_on_from_the_one_before(tmp_path: Path, slots: int) -> None:
+    """Its report waits to be written with the next decision, which must start from it."""
+    log = new_log("41 epochs", workers=slots)
+    state = session(log, tmp_path / "files", executor(slots, seconds=0.01))
+    assert state.ledger.spent == 41
+    assert not [e for e in log.read() if isinstance(e, Observed) and e.rerun]
+
+
+@pytest.mark.parametrize("budget", ["30 epochs", "12 epochs"])
+def test_a_trainer_that_dies_after_the_decision_is_paid_for_or_taken_back(
+    tmp_path: Path, budget: str
+) -> None:
+    run = executor(freezes=False)
+    log = new_log(budget)
+    decided = LockedLog(log, lambda: _forget(run, log))
+    state = session(decided, tmp_path / "files", run)
+    check_invariants(state)
+    assert not state.open
+    changed = [e for e in log.read() if isinstance(e, Extended | Failed)]
+    assert changed
+    assert all(e.cost == 0 for e in changed if isinstance(e, Failed))
+    assert all(one.cost <= one.reserved for one in state.attempts)
+
+
+def _forget(run: SimulatedExecutor, log: EventLog) -> bool:
+    """All that lived dies while a decision is written, once there is something to lose."""
+    if fold(log.read()).reports == 4:
+        run._alive.clear()
+    return False
+
+
+@pytest.mark.parametrize("budget", [Budget(40), Budget(40, "seconds"), Budget(40, "dollars", 3600)])
+def test_no_room_for_a_log_pauses(tmp_path: Path, budget: Budget) -> None:
+    run = executor()
+    submit, count = run.submit, [0]
+
+    def full(job: Job) -> None:
+        count[0] += 1
+        if count[0] == 4:
+            raise DiskFull(28, "no room left: free some space there and resume")
+        submit(job)
+
+    run.submit = full  # type: ignore[method-assign]
+    log = new_log(budget)
+    with pytest.raises(Paused, match="no room"):
+        session(log, tmp_path / "files", run)
+    check_invariants(fold(log.read()))
+    check_invariants(session(log, tmp_path / "files", executor()))
 
 
 def test_the_best_checkpoint_is_kept_though_its_arm_trains_on(tmp_path: Path) -> None:

@@ -86,6 +86,7 @@ def test_a_generator_is_tuned_too(tmp_path: Path) -> None:
     assert result.state.ledger.spent == 14
     assert result.best_checkpoint is None
     assert result.best_loss < 1.5
+    assert not list((tmp_path / "g.db.files" / "checkpoints").glob("*/*"))
 
 
 @pytest.mark.parametrize(
@@ -163,7 +164,8 @@ def test_a_jump_of_the_clock_moves_no_deadline(
     assert result.state.reports > 3
 
 
-def test_a_store_that_is_locked_for_a_while_loses_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seconds", [1.5, pytest.param(60.0, marks=pytest.mark.slow)])
+def test_a_store_that_is_locked_for_a_while_loses_nothing(tmp_path: Path, seconds: float) -> None:
     file = tmp_path / "l.db"
     lock: list[sqlite3.Connection] = []
     busy: list[int] = []
@@ -174,7 +176,7 @@ def test_a_store_that_is_locked_for_a_while_loses_nothing(tmp_path: Path) -> Non
             lock.append(sqlite3.connect(file, isolation_level=None))
             lock[0].execute("BEGIN IMMEDIATE")
             since[0] = time.monotonic()
-        elif lock and since[0] and time.monotonic() - since[0] > 1.5:
+        elif lock and since[0] and time.monotonic() - since[0] > seconds:
             lock[0].execute("ROLLBACK")
             since[0] = 0.0
         elif since[0]:

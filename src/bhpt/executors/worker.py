@@ -35,6 +35,7 @@ from bhpt.trainers.specs import load, spec_from_json
 _PACKAGE = Path(__file__).parents[1]
 _FULL_BELOW = 1 << 20
 _LONGEST_MESSAGE = 300
+_FREE = "free some space and resume"
 
 
 def main(descriptor: int, spec: str) -> None:
@@ -136,7 +137,7 @@ def _explain(error: BaseException, freeze_to: Path) -> tuple[FailureKind, str]:
     if isinstance(error, BadReport | UnsafeCheckpoint):
         return FailureKind.BAD_REPORT, _one_line(str(error))
     if is_disk_full(error) or _is_full(freeze_to):
-        return FailureKind.DISK_FULL, _one_line(f"no room to save the checkpoint: {error}")
+        return FailureKind.DISK_FULL, _one_line(f"no room for the checkpoint ({error}): {_FREE}")
     if isinstance(error, TrainerFailed):
         return FailureKind.CRASHED, _one_line(str(error))
     if isinstance(error, SystemExit):

@@ -31,6 +31,9 @@ PATIENCE_S = 60.0
 
 _NOBODY = ""
 
+_open_here: set[tuple[str, int]] = set()
+"""Leases that this process holds: one that a full disk kept from being released is not held."""
+
 # built once: an append is on the way of every unit
 _FROM = (
     select(events.c.position, events.c.digest)
@@ -134,6 +137,7 @@ class Store(Reader):
         super().__init__(address, engine)
         self._token = token
         self._seen = seen
+        _open_here.add((str(address), token))
 
     @property
     def before(self) -> Lease:
@@ -186,6 +190,7 @@ class Store(Reader):
         except (Busy, StoreFailed):
             pass  # the next driver sees that this process is gone, as after a kill
         finally:
+            _open_here.discard((str(self._address), self._token))
             self._engine.dispose()
 
     def _require_token(self, connection: Connection) -> None:
@@ -405,6 +410,8 @@ def _watch(
     if first.holder is None:
         return first
     alive = first.holder.is_alive()
+    if first.holder == Holder.me():
+        alive = (str(address), first.token) in _open_here
     if alive is False:
         return first
     if alive is None:

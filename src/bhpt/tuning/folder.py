@@ -53,8 +53,11 @@ class StudyFolder:
         """Refuse a place where nothing can be written, before anything is.
 
         Raises:
-            Misuse: The nearest folder that exists is not one, or not ours to write to.
+            Misuse: The nearest folder that exists is not one, or not ours to write to, or a link
+                would lead what is written elsewhere.
         """
+        if self.root.is_symlink() or (self.root.exists() and not self.root.is_dir()):
+            raise Misuse(f"{self.root} must be a folder for the study's files: move it away")
         there = next(path for path in self.root.absolute().parents if os.path.lexists(path))
         if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
             raise Misuse(f"cannot write to {there}: name another place for the study")

@@ -159,6 +159,7 @@ def resume(
     """
     address = Address.parse(study)
     folder = StudyFolder.of(address)
+    folder.require_writable()
     with open_store(address, _WRITER_PATIENCE_S) as store:
         state = Journal(store).state
         more = _parsed(add_budget, state.ledger.budget)
