@@ -58,8 +58,17 @@ class Asymptotes:
             return diagonal
         model = (self.structure, self.hypers, self.features)
         left = _reduction(*model, self.informed, rows)
-        right = _reduction(*model, self.informed, columns)
+        right = left if rows is columns else _reduction(*model, self.informed, columns)
         return _prior(*model, rows, columns) - left.T @ right
+
+    def with_everyone(self, rows: IntArray) -> FloatArray:
+        """Rows of C, [A, K]; one reduction serves both sides."""
+        everyone = np.arange(len(self.features))
+        if self.informed is None:
+            return self.covariance(rows, everyone)
+        model = (self.structure, self.hypers, self.features)
+        reduction = _reduction(*model, self.informed, everyone)
+        return _prior(*model, rows, everyone) - reduction[:, rows].T @ reduction
 
 
 def _reduction(

@@ -90,7 +90,7 @@ def _lines(
     posterior: Posterior, rest: Ends, arms: IntArray, pull: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Intercepts [K] and slopes σ̃ [A, K] of the others' ends for units of `arms`."""
-    slopes = posterior.asymptotes.covariance(arms, np.arange(len(rest.mean)))
+    slopes = posterior.asymptotes.with_everyone(arms)
     slopes *= pull[:, None]
     slopes *= np.where(np.isfinite(rest.mean), posterior.exposure(rest), 0.0)
     return rest.mean, slopes
