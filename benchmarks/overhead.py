@@ -141,17 +141,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def report(rows: Sequence[dict[str, float]], sync: float) -> None:
-    """Medians and nine out of ten, in milliseconds."""
+    """Medians, means and nine out of ten, in milliseconds."""
     driver = [row["all"] - row["wait"] for row in rows]
     parts = {name: [row[name] for row in rows] for name in ("decision", "store", "checkpoint")}
     parts["submit"] = [row["submit"] for row in rows]
     parts["sweep (worker busy)"] = [row["sweep"] for row in rows]
     parts["rest"] = [row["all"] - sum(row[name] for name in row if name != "all") for row in rows]
     print(f"driver time of a unit that trains for no time, {_ARMS} arms, {len(rows)} units")
-    print(f"{'':22}{'median':>9}{'90%':>9}  ms")
+    print(f"{'':22}{'median':>9}{'mean':>9}{'90%':>9}  ms")
     for name, values in {"driver": driver, **parts}.items():
         high = statistics.quantiles(values, n=10)[-1]
-        print(f"{name:22}{1e3 * statistics.median(values):9.1f}{1e3 * high:9.1f}")
+        shown = (statistics.median(values), statistics.fmean(values), high)
+        print(f"{name:22}" + "".join(f"{1e3 * value:9.1f}" for value in shown))
     print(f"{'one fsync here':22}{1e3 * sync:9.1f}")
     print(f"{'waiting for the worker':22}{1e3 * statistics.median(r['wait'] for r in rows):9.1f}")
 

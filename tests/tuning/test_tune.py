@@ -142,7 +142,7 @@ def test_a_deadline_is_kept_with_real_processes(tmp_path: Path) -> None:
         watch=lambda *_: ended.append(time.monotonic()),
     )
     assert result.state.clock <= 3 + _QUICK.grace_s
-    assert result.state.ledger.left == 0
+    assert result.state.clock > 2  # and what is left would not buy another unit
     assert time.monotonic() - started < 20
     assert result.state.reports > 10
 

@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+from bhpt.domain.errors import Misuse
+
 _SYNCS_AT_ONCE = 8
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
@@ -66,6 +68,21 @@ def make_private(folder: Path) -> None:
     folder.mkdir(mode=0o700, exist_ok=True)
     if created:
         sync(folder.parent)
+
+
+def refuse_elsewhere(root: Path) -> None:
+    """Refuse a place for our files that is a link or not a folder."""
+    if root.is_symlink() or (root.exists() and not root.is_dir()):
+        raise Misuse(f"{root} must be a folder for the study's files: move it away")
+
+
+def prepare_root(root: Path) -> None:
+    """Make a folder for a study's files, and make it private."""
+    with naming_full_disk(root):
+        refuse_elsewhere(root)
+        root.parent.mkdir(parents=True, exist_ok=True)
+        make_private(root)
+        root.chmod(0o700)
 
 
 def write_private(path: Path, content: bytes) -> None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bhpt.checkpoints.checkpoint import Checkpoint
-from bhpt.checkpoints.disk import make_private, naming_full_disk, remove_tree, sync_all
+from bhpt.checkpoints.disk import naming_full_disk, prepare_root, remove_tree, sync_all
 from bhpt.checkpoints.manifest import FILES, MANIFEST, UnsafeCheckpoint, read_sealed, seal, verify
 from bhpt.domain.errors import Misuse
 
@@ -64,7 +64,7 @@ class CheckpointStore:
         self._doomed: list[Path] = []
         self._sweeper = ThreadPoolExecutor(1, "bhpt-sweeper")
         self._swept: Future[None] | None = None
-        _prepare(root)
+        prepare_root(root)
         for one in logged:
             if self.folder(one).is_dir():
                 self._held.setdefault(one.arm, []).append(one)
@@ -221,16 +221,6 @@ class CheckpointStore:
 
     def _temporary(self, arm: int, attempt: int) -> Path:
         return self._arm(arm) / f"tmp-{_index(attempt):06d}"
-
-
-def _prepare(root: Path) -> None:
-    """Make the root, and make it private."""
-    with naming_full_disk(root):
-        root.parent.mkdir(parents=True, exist_ok=True)
-        if root.is_symlink() or (root.exists() and not root.is_dir()):
-            raise Misuse(f"{root} must be a folder for the study's files: move it away")
-        make_private(root)
-        root.chmod(0o700)
 
 
 def _remove_all(generations: Iterable[Path]) -> None:

@@ -10,9 +10,8 @@ import signal
 import time
 from multiprocessing.connection import wait
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from bhpt.domain.closing import Closing
 from bhpt.domain.errors import Misuse
 from bhpt.executors import guard
 from bhpt.executors.interface import Failure, FailureKind, Job, Report, Running
@@ -23,11 +22,12 @@ from bhpt.trainers.naming import refuse_during_import
 from bhpt.trainers.specs import TrainerSpec
 
 _TICK_S = 0.1  # an end that no connection tells of is noticed after this long
+_FRESH_S = 0.01  # what was seen of the workers is true for this long
 _LINGER_S = 1.0  # an idle worker may take this long to go
 _UNKILLABLE_S = 5.0  # after a kill; then the kernel has to see to it
 
 
-class LocalExecutor:
+class LocalExecutor(Closing):
     """Supervised worker processes; see `Executor` for the contract.
 
     Args:
@@ -59,17 +59,7 @@ class LocalExecutor:
         self._guard: Guard | None = None
         self._reports: list[Report] = []
         self._closed = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+        self._tended = float("-inf")
 
     @property
     def slots(self) -> int:
@@ -110,8 +100,12 @@ class LocalExecutor:
             raise
 
     def reruns(self, job: Job) -> int:
-        """Epochs that would have to be trained again: none if the arm's trainer lives."""
-        self._tend()
+        """Epochs that would have to be trained again: none if the arm's trainer lives.
+
+        A decision asks this of every arm, so the workers are looked after once for all of them.
+        """
+        if self.now() - self._tended > _FRESH_S:
+            self._tend()
         return 0 if self._holder(job) else job.done - job.thaw_epochs
 
     def submit(self, job: Job) -> None:
@@ -196,6 +190,7 @@ class LocalExecutor:
         """Look after every slot and collect the reports."""
         if self._closed:
             return
+        self._tended = self.now()
         if self._guard is not None:
             self._guard.check()
         for slot in self._slots:

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from sqlalchemy import Engine, QueuePool, create_engine, event
 
+from bhpt.checkpoints.disk import sync
 from bhpt.domain import Misuse
 from bhpt.storage.errors import Damaged, Exists
 from bhpt.storage.schema import APPLICATION_ID, FORMAT
@@ -129,7 +130,7 @@ def create_file(file: Path, fill: Callable[[Engine], None]) -> None:
         raise exists(file) from None
     finally:
         temporary.unlink()
-    _sync_folder(file.parent)
+    sync(file.parent)
 
 
 def exists(file: object) -> Exists:
@@ -159,11 +160,3 @@ def _read_header(file: Path) -> bytes:
 
 def _number(header: bytes, at: int) -> int:
     return int.from_bytes(header[at : at + 4], "big")
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

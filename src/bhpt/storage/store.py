@@ -11,13 +11,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from sqlalchemy import Connection, Engine, bindparam, create_engine, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from bhpt.domain import Misuse
+from bhpt.domain.closing import Closing
 from bhpt.storage.address import Address
 from bhpt.storage.errors import Damaged, InUse, StoreFailed, naming_faults
 from bhpt.storage.files import check_file, create_file, exists, file_engine, inspect_file
@@ -69,7 +68,7 @@ class Lease:
     clock: float
 
 
-class Reader:
+class Reader(Closing):
     """A study that is only looked at."""
 
     def __init__(self, address: Address, engine: Engine) -> None:
@@ -117,17 +116,6 @@ class Reader:
     def close(self) -> None:
         """Let go of the database."""
         self._engine.dispose()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 class Store(Reader):

@@ -5,11 +5,10 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 from bhpt.domain import Misuse, Unit
 from bhpt.domain.budget import Budget
+from bhpt.domain.closing import Closing
 from bhpt.policies.interface import Policy
 from bhpt.policies.registry import make_policy
 from bhpt.spaces import Config
@@ -39,7 +38,7 @@ class AskedUnit(Unit):
     why: str
 
 
-class Study:
+class Study(Closing):
     """Chooses what to train next; somebody else trains it.
 
     ```python
@@ -182,17 +181,6 @@ class Study:
         """End the session and let go of the log; a study that is kept can be resumed."""
         self._record(SessionEnded("closed", self._now()))
         self._journal.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _now(self) -> float:
         """The study's clock: seconds for which it has been running."""

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bhpt.checkpoints import Checkpoint
-from bhpt.checkpoints.disk import make_private, remove_tree, sync
+from bhpt.checkpoints.disk import (
+    make_private,
+    prepare_root,
+    refuse_elsewhere,
+    remove_tree,
+    sync,
+)
 from bhpt.checkpoints.manifest import FILES, verify
 from bhpt.domain import Misuse
 from bhpt.storage import Address
@@ -56,17 +62,14 @@ class StudyFolder:
             Misuse: The nearest folder that exists is not one, or not ours to write to, or a link
                 would lead what is written elsewhere.
         """
-        if self.root.is_symlink() or (self.root.exists() and not self.root.is_dir()):
-            raise Misuse(f"{self.root} must be a folder for the study's files: move it away")
+        refuse_elsewhere(self.root)
         there = next(path for path in self.root.absolute().parents if os.path.lexists(path))
         if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
             raise Misuse(f"cannot write to {there}: name another place for the study")
 
     def prepare(self) -> None:
         """Make the folder, private to its user."""
-        self.root.parent.mkdir(parents=True, exist_ok=True)
-        make_private(self.root)
-        self.root.chmod(0o700)
+        prepare_root(self.root)
 
     def best_checkpoint(self, best: Best | None) -> Path | None:
         """The files of the best checkpoint, every byte checked; None if there are none."""
