@@ -77,6 +77,13 @@ def test_ten_tenths_are_one() -> None:
     np.testing.assert_array_equal(tenth.horizon, [10, 10, 10])
 
 
+def test_a_total_is_split_but_never_below_the_next_unit() -> None:
+    fresh = {"curves": Curves.empty(3, 40), "costs": np.array([1.0, 1.0, 2.0])}
+    np.testing.assert_array_equal(view(left=8.0, split=2, **fresh).horizon, [4, 4, 2])
+    np.testing.assert_array_equal(view(left=2.0, split=4, **fresh).horizon, [1, 1, 1])
+    np.testing.assert_array_equal(view(left=1.0, split=4, **fresh).horizon, [1, 1, 0])
+
+
 def test_a_shared_clock_shortens_the_others_by_a_part() -> None:
     assert view().left_after(1.0) == 2.0
     assert view(lanes=2).left_after(1.0) == 2.5

@@ -8,6 +8,7 @@ import pytest
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import Task
 from bhpt.domain import Curves, Misuse, View
+from bhpt.policies.interface import refuse_side_by_side
 from bhpt.policies.registry import make_policy
 from bhpt.policies.schedules import brackets, halving_rungs, ladder
 
@@ -91,6 +92,14 @@ def test_asha_promotes_the_best_of_three() -> None:
     assert len(set(first)) == 3
     best = min(first, key=lambda a: task.losses[a, 0])
     assert run.arms[3:5].tolist() == [best, best]
+
+
+@pytest.mark.parametrize("name", [*SCHEDULES, "gp-ei", "fabolas", "rollout"])
+def test_sequential_policies_refuse_several_workers_before_anything_is_made(name: str) -> None:
+    with pytest.raises(Misuse, match="one worker"):
+        refuse_side_by_side(make_policy(name), 2)
+    refuse_side_by_side(make_policy(name), 1)
+    refuse_side_by_side(make_policy("default"), 8)
 
 
 def test_schedules_want_one_worker() -> None:

@@ -31,6 +31,8 @@ class View:
         seed: The study's seed; all randomness of a decision comes from it and `step`.
         lanes: Workers that share the clock: with a deadline a unit takes its price from one
             lane of several, so it shortens the other arms' horizon by a part of it only.
+        split: Workers that share a total: one arm is trained by one worker at a time, so while
+            all are kept busy it gets its part of what is left, but at least its next unit.
     """
 
     curves: Curves
@@ -42,6 +44,7 @@ class View:
     pending: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
     seed: int = 0
     lanes: int = 1
+    split: int = 1
 
     def __post_init__(self) -> None:
         """Check what would otherwise fail far away."""
@@ -68,10 +71,14 @@ class View:
         epochs = self.curves.epochs - self.curves.count_by_arm
         return -(-epochs // self.unit)
 
+    def bought(self, left: float) -> IntArray:
+        """Units of each arm that its part of `left` pays for, whatever its last epoch, [K]."""
+        part = np.maximum(left / self.split, np.minimum(self.costs, left))
+        return np.floor(part / self.costs + _ROUNDING).astype(np.int64)
+
     def affordable(self, left: float) -> IntArray:
         """r_k, the units that each arm could run with `left` to spend, [K]."""
-        bought = np.floor(left / self.costs + _ROUNDING).astype(np.int64)
-        return np.clip(bought, 0, self.remaining)
+        return np.clip(self.bought(left), 0, self.remaining)
 
     @cached_property
     def horizon(self) -> IntArray:

@@ -45,7 +45,7 @@ class Bhpt:
         rng = view.rng()
         top = pick(ends.mean, view.choosable, rng)
         needed = -(-int(ends.tau[top]) // view.unit)
-        if self.exhaustion and needed >= int(view.left / view.costs[top] + 1e-9):
+        if self.exhaustion and needed >= view.bought(view.left)[top]:
             arm, why = self.exhausted(view, mixture, ends, top, rng)
         else:
             arm, why = self._explore(view, values, top, rng)

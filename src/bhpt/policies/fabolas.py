@@ -9,14 +9,15 @@ Notation:
 
 import hashlib
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from bhpt.beliefs.scale import Scale
-from bhpt.domain import BoolArray, Curves, FloatArray, IntArray, Misuse, View
+from bhpt.domain import BoolArray, Curves, FloatArray, IntArray, View
 from bhpt.policies import fabolas_model as model
 from bhpt.policies.improvement import log_improvement
-from bhpt.policies.interface import Decision, Explanation
+from bhpt.policies.interface import Decision, Explanation, refuse_side_by_side
 from bhpt.policies.minimiser import Looks, information_gains
 
 _SCALE = Scale("log", running=False)
@@ -51,14 +52,15 @@ class Turn:
 class Fabolas:
     """Runs turn after turn; what it remembers of the last one only saves work."""
 
+    sequential: ClassVar[bool] = True
+
     def __init__(self) -> None:
         """Nothing is known before the first view."""
         self._last: tuple[bytes, Turn] | None = None
 
     def decide(self, view: View) -> Decision | None:
         """Follow the turns through the reports; the unit after the last report is run."""
-        if len(view.pending):
-            raise Misuse("this policy decides one unit at a time: use one worker, or `default`")
+        refuse_side_by_side(self, 1 + len(view.pending))
         if not view.choosable.any():
             return None
         turn = self._remembered(view) or _first(view)

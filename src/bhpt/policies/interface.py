@@ -5,7 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
-from bhpt.domain import FloatArray, View
+from bhpt.domain import FloatArray, Misuse, View
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,3 +46,15 @@ class Policy(Protocol):
     def decide(self, view: View) -> Decision | None:
         """The next unit to run, or None when no unit can be run any more."""
         ...
+
+
+def refuse_side_by_side(policy: Policy, workers: int) -> None:
+    """Refuse several workers for a policy that must see each unit before it decides the next.
+
+    Such a policy says so with a class attribute `sequential`.
+
+    Raises:
+        Misuse: It is sequential, and there are several workers or a unit is in flight.
+    """
+    if workers > 1 and getattr(policy, "sequential", False):
+        raise Misuse("this policy decides one unit at a time: use one worker, or `default`")

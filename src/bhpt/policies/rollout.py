@@ -17,16 +17,17 @@ the paper's formula takes by quadrature too. A unit is imagined by its last loss
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from bhpt.beliefs.freeze_thaw import Mixture
 from bhpt.beliefs.interface import Belief
 from bhpt.beliefs.posterior import Posterior
-from bhpt.domain import BoolArray, FloatArray, IntArray, Misuse, View
+from bhpt.domain import BoolArray, FloatArray, IntArray, View
 from bhpt.policies.bhpt import horizon_epochs
 from bhpt.policies.improvement import improvement
-from bhpt.policies.interface import Decision, Explanation
+from bhpt.policies.interface import Decision, Explanation, refuse_side_by_side
 from bhpt.policies.minimiser import gauss_hermite
 from bhpt.policies.values import pick
 
@@ -47,11 +48,11 @@ class Rollout:
     belief: Belief
     horizon: int = 3
     nodes: int = 5
+    sequential: ClassVar[bool] = True
 
     def decide(self, view: View) -> Decision | None:
         """Run argmax U, with h cut to what the budget leaves."""
-        if len(view.pending):
-            raise Misuse("this policy decides one unit at a time: use one worker, or `default`")
+        refuse_side_by_side(self, 1 + len(view.pending))
         if not view.choosable.any():
             return None
         mixture = self.belief.condition(view)

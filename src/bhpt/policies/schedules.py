@@ -9,11 +9,12 @@ again resume where they were.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from bhpt.domain import FloatArray, IntArray, Misuse, View
-from bhpt.policies.interface import Decision, Explanation
+from bhpt.domain import FloatArray, IntArray, View
+from bhpt.policies.interface import Decision, Explanation, refuse_side_by_side
 
 Request = tuple[int, str]
 Schedule = Callable[["Board"], Iterator[Request]]
@@ -77,11 +78,11 @@ class Scheduled:
     """A policy that follows a schedule, one unit at a time."""
 
     schedule: Schedule
+    sequential: ClassVar[bool] = True
 
     def decide(self, view: View) -> Decision | None:
         """Replay the schedule up to the first unit that nobody has run."""
-        if len(view.pending):
-            raise Misuse("this policy decides one unit at a time: use one worker, or `default`")
+        refuse_side_by_side(self, 1 + len(view.pending))
         if not view.choosable.any():
             return None
         board = Board(view)

@@ -5,12 +5,12 @@ the view: an arm that was started is continued, and only then is the chooser ask
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
-from bhpt.domain import FloatArray, IntArray, Misuse, View
-from bhpt.policies.interface import Decision, Explanation
+from bhpt.domain import FloatArray, IntArray, View
+from bhpt.policies.interface import Decision, Explanation, refuse_side_by_side
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +39,11 @@ class ToTheEnd:
     """A policy that trains each arm of a chooser to its end."""
 
     chooser: Chooser
+    sequential: ClassVar[bool] = True
 
     def decide(self, view: View) -> Decision | None:
         """Go on with the arm that was started; if there is none, choose one."""
-        if len(view.pending):
-            raise Misuse("this policy decides one unit at a time: use one worker, or `default`")
+        refuse_side_by_side(self, 1 + len(view.pending))
         if not view.choosable.any():
             return None
         started = view.curves.visited[view.choosable[view.curves.visited]]

@@ -12,6 +12,7 @@ from bhpt.spaces.configs import identity
 from bhpt.study.events import ArmsAdded, Decided, Event, Outlook
 from bhpt.study.look import Prospects, Reruns, look, stopping
 from bhpt.study.state import State, apply
+from bhpt.study.threads import one_thread
 
 _OUTLOOKS = 5  # arms whose prediction is kept with each decision
 _PARENTS = 5  # good arms near which new candidates are drawn
@@ -55,7 +56,8 @@ def next_unit(
     if looked is None:
         return None
     view, prospects = looked
-    decision = _again(now, view) or policy.decide(view)
+    with one_thread():
+        decision = _again(now, view) or policy.decide(view)
     if decision is None:
         return None
     return Next(fresh, _decided(now, prospects, decision, clock), decision.explanation)

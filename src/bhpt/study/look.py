@@ -97,6 +97,8 @@ def _view(state: State, prospects: Prospects, startable: BoolArray) -> View:
     barred = ~startable
     barred[flying] = False  # they run: their horizon counts, and `pending` bars them already
     too_much = 2 * (left + float(prospects.typical.max()))
+    side_by_side = state.session.workers if state.session else state.plan.workers
+    timed = state.ledger.budget.kind == "seconds"  # a deadline is shared, a total is split
     return View(
         curves=curves,
         unit=prospects.unit,
@@ -106,15 +108,9 @@ def _view(state: State, prospects: Prospects, startable: BoolArray) -> View:
         untrained=state.plan.training.untrained,
         pending=flying,
         seed=state.plan.seed,
-        lanes=_lanes(state),
+        lanes=side_by_side if timed else 1,
+        split=1 if timed else side_by_side,
     )
-
-
-def _lanes(state: State) -> int:
-    """Workers that share the clock; a total is not shared."""
-    if state.ledger.budget.kind != "seconds":
-        return 1
-    return state.session.workers if state.session else state.plan.workers
 
 
 def _arms(state: State) -> tuple[Curves, FloatArray]:

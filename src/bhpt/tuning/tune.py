@@ -13,7 +13,7 @@ from bhpt.checkpoints import is_disk_full
 from bhpt.domain import Misuse
 from bhpt.domain.budget import Budget
 from bhpt.executors import Executor, LocalExecutor, LocalOptions
-from bhpt.policies.interface import Policy
+from bhpt.policies.interface import Policy, refuse_side_by_side
 from bhpt.policies.registry import make_policy
 from bhpt.storage import Address, Store, create_store, open_store
 from bhpt.storage.files import exists
@@ -106,6 +106,7 @@ def tune(
     epochs = default_epochs(parsed, unit) if max_epochs is None else max_epochs
     spec = spec_of(trainer)
     chosen = make_policy(policy) if isinstance(policy, str) else policy
+    refuse_side_by_side(chosen, workers)
     first = first_events(
         space,
         parsed,
@@ -169,6 +170,7 @@ def resume(
         named = state.plan.policy if policy is None else policy
         chosen = make_policy(named) if isinstance(named, str) else named
         count = state.plan.workers if workers is None else workers
+        refuse_side_by_side(chosen, count)
         executor = _made(make_executor, spec, count, folder, options)
         try:
             return _session(store, folder, chosen, executor, options, watch, count, more)
