@@ -2,7 +2,7 @@
 
 import os
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -104,3 +104,24 @@ def test_a_full_disk_keeps_the_checkpoint_before(driver: Driver) -> None:
     assert failed.failure.kind is FailureKind.DISK_FULL
     assert driver.store.held == kept
     assert driver.store.thaw(3).checkpoint == kept[-1]
+
+
+@pytest.mark.parametrize("damage", [False, True])
+def test_a_worker_checks_what_the_driver_has_not(driver: Driver, damage: bool) -> None:
+    """A driver that counts on a living trainer checks nothing; the trainer may be dead by now."""
+    with driver.executor as executor:
+        driver.unit()
+        unchecked = driver.job()
+        (checkpoint,) = driver.store.of_arm(driver.arm)
+        driver.arm, driver.done = 4, 0
+        driver.unit()  # another arm takes the worker
+        driver.arm, driver.done = 3, 2
+        if damage:
+            saved = next(path for path in driver.store.folder(checkpoint).iterdir())
+            saved.write_bytes(b"\0" + saved.read_bytes()[1:])
+        report = driver.settle(run(executor, replace(unchecked, digest=checkpoint.digest)))
+        if not damage:
+            assert report.losses
+            return
+        assert report.failure is not None
+        assert "has changed" in report.failure.message

@@ -56,6 +56,7 @@ MATRIX: dict[str, tuple[str, ...]] = {
         "study/test_study.py::test_downtime_does_not_count_and_the_clock_never_goes_back",
     ),
     "NaN or infinite loss, diverging": (
+        "faults/test_diverging.py::test_the_belief_takes_a_diverging_arm_for_a_bad_one",
         "tuning/test_driver.py::test_a_diverging_arm_is_charged_and_never_the_best",
         "study/test_study.py::test_losses_that_are_not_numbers_are_kept_and_never_the_best",
         "executors/test_contract.py::test_losses_that_are_no_numbers_are_kept",
