@@ -22,7 +22,6 @@ from bhpt.trainers.naming import refuse_during_import
 from bhpt.trainers.specs import TrainerSpec
 
 _TICK_S = 0.1  # an end that no connection tells of is noticed after this long
-_FRESH_S = 0.01  # what was seen of the workers is true for this long
 _LINGER_S = 1.0  # an idle worker may take this long to go
 _UNKILLABLE_S = 5.0  # after a kill; then the kernel has to see to it
 
@@ -59,7 +58,6 @@ class LocalExecutor(Closing):
         self._guard: Guard | None = None
         self._reports: list[Report] = []
         self._closed = False
-        self._tended = float("-inf")
 
     @property
     def slots(self) -> int:
@@ -100,12 +98,8 @@ class LocalExecutor(Closing):
             raise
 
     def reruns(self, job: Job) -> int:
-        """Epochs that would have to be trained again: none if the arm's trainer lives.
-
-        A decision asks this of every arm, so the workers are looked after once for all of them.
-        """
-        if self.now() - self._tended > _FRESH_S:
-            self._tend()
+        """Epochs that would have to be trained again: none if the arm's trainer lives."""
+        self._tend()
         return 0 if self._holder(job) else job.done - job.thaw_epochs
 
     def submit(self, job: Job) -> None:
@@ -190,7 +184,6 @@ class LocalExecutor(Closing):
         """Look after every slot and collect the reports."""
         if self._closed:
             return
-        self._tended = self.now()
         if self._guard is not None:
             self._guard.check()
         for slot in self._slots:
