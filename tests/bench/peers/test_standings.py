@@ -102,6 +102,6 @@ def test_the_summary_can_be_read_back(tmp_path: Path) -> None:
 def test_markdown_marks_the_best_of_each_column() -> None:
     compared = comparison(rows_of({"a1": (0.1, 0.2, 0.3), "b1": (0.3, 0.1, 0.2)}))
     text = markdown(compared.standings(), compared.gaps("x"))
-    assert "| y | **0.1000** | 5e+02 |" in text
-    assert "| x | 0.2000 | 5e+02 |" in text
+    assert "| y | **0.1000** | 500 |" in text
+    assert "| x | 0.2000 | 500 |" in text
     assert "| a | 10 | y | -0.1000 | -0.1000 to -0.1000 |" in text

@@ -41,7 +41,7 @@ def _policies(title: str, own: Sequence[Standing], cell: Cell) -> str:
         for budget in budgets:
             value, text = cell(at[policy, budget])
             cells.append(f"**{text}**" if value <= best[budget] else text)
-        lines.append(_line([policy, *cells, f"{1e3 * at[policy, budgets[-1]].step_s:.2g}"]))
+        lines.append(_line([policy, *cells, f"{1e3 * at[policy, budgets[-1]].step_s:.3g}"]))
     return "\n".join(lines) + "\n"
 
 
