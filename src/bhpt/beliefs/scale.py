@@ -71,11 +71,12 @@ class Scale:
     def apply(self, curves: Curves, untrained: float | None) -> Scaled:
         """Scale what has been observed."""
         start = estimate_untrained(curves) if untrained is None else untrained
-        zero, height = self._frame(curves, start)
         seen = curves.observed
         losses = curves.losses[:, : curves.longest]
         usable = seen & (np.abs(losses) < _EXPLODED)
-        relative = (np.where(usable, losses, start) - zero) / height
+        zero, height = self._frame(start, float(losses.min(initial=np.inf, where=usable)))
+        with np.errstate(over="ignore"):  # beside a tiny ℓ_0 anything is as bad as it gets
+            relative = (np.where(usable, losses, start) - zero) / height
         top = self._ceiling(relative, start)
         relative[seen & ~usable] = top
         np.minimum(relative, top, out=relative)
@@ -97,7 +98,7 @@ class Scale:
             return float(np.max(relative, initial=start))
         return 1.0 if self.running else _LINEAR_CAP
 
-    def _frame(self, curves: Curves, start: float) -> tuple[float, float]:
+    def _frame(self, start: float, best: float) -> tuple[float, float]:
         """Zero and height of the scale.
 
         Losses that can be negative have no natural zero: it is then put as far below the best
@@ -105,7 +106,6 @@ class Scale:
         """
         if self.name == "identity":
             return 0.0, 1.0
-        best = curves.best if abs(curves.best) < _EXPLODED else float("inf")
         if start > 0 and not best < 0:
             return 0.0, start
         drop = max(start - best, 0.0) if np.isfinite(best) else 0.0

@@ -100,11 +100,14 @@ def remove_tree(path: Path) -> None:
     if not stat.S_ISDIR(path.lstat().st_mode):
         path.unlink()
         return
-    try:
-        shutil.rmtree(path)
-    except PermissionError:
-        unlock(path)
-        shutil.rmtree(path)
+    while os.path.lexists(path):
+        try:
+            shutil.rmtree(path)
+        except PermissionError:
+            unlock(path)
+            shutil.rmtree(path)
+        except FileNotFoundError:
+            continue  # another removal was faster with some of it: see what is left
 
 
 def unlock(folder: Path) -> None:
