@@ -31,7 +31,7 @@ from bhpt.policies.interface import Decision, Explanation, refuse_side_by_side
 from bhpt.policies.minimiser import gauss_hermite
 from bhpt.policies.values import pick
 
-_PATHS = 2_000_000  # numbers that all paths of the actions looked at together may hold
+_PATHS = 100_000  # numbers that the paths looked at together may hold: they stay in the cache
 _BLOCK = 16_384  # improvements computed at once: they stay in the processor's cache
 
 
