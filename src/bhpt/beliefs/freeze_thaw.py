@@ -124,8 +124,6 @@ class FreezeThaw:
         """The posterior given everything that the view shows, units in flight included."""
         scaled = self._scale.apply(view.curves, view.untrained)
         fit = self._fit(view)
-        if len(view.curves.reports) == 0:
-            self._rows.clear()
         fits, weights = self._weighted(view, fit)
         components = tuple(
             self._component(view, scaled, hypers, grid)

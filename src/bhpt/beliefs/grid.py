@@ -112,8 +112,8 @@ def project(grid: Grid, values: FloatArray, counts: IntArray, known: Rows | None
     gamma = np.zeros(len(values))
     todo = np.arange(len(values))
     if known is not None:
-        old = len(known.counts)
-        projected[:old], gamma[:old] = known.projected, known.gamma
+        old = min(len(known.counts), len(counts))
+        projected[:old], gamma[:old] = known.projected[:old], known.gamma[:old]
         changed = np.ones(len(values), bool)
         changed[:old] = ~_unchanged(known, values[:old], counts[:old])
         todo = np.flatnonzero(changed)
@@ -127,9 +127,10 @@ def project(grid: Grid, values: FloatArray, counts: IntArray, known: Rows | None
 
 
 def _unchanged(known: Rows, values: FloatArray, counts: IntArray) -> BoolArray:
-    """Which known rows have the same epochs and the same values as before, [V]."""
-    same = known.counts == counts
+    """Which rows have the same epochs and the same values as the known ones before them, [V]."""
+    rows = len(counts)
+    same = known.counts[:rows] == counts
     shared = min(known.values.shape[1], values.shape[1])
-    alike: BoolArray = np.all(known.values[:, :shared] == values[:, :shared], axis=1)
+    alike: BoolArray = np.all(known.values[:rows, :shared] == values[:, :shared], axis=1)
     unchanged: BoolArray = same & alike
     return unchanged

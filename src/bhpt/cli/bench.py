@@ -76,6 +76,15 @@ class Reporter:
             self._bar.stop()
 
 
+def run_shown(plan: Plan, out: Path, jobs: int) -> list[Row]:
+    """Run what is missing of a plan, with its progress shown; the plan's rows, old and new."""
+    reporter = Reporter()
+    try:
+        return run_plan(plan, out, jobs, reporter)
+    finally:
+        reporter.close()
+
+
 @bench.callback(invoke_without_command=True)
 def run(
     context: typer.Context,
@@ -101,11 +110,7 @@ def run(
         arms,
         data,
     )
-    reporter = Reporter()
-    try:
-        rows = run_plan(plan, out, jobs, reporter)
-    finally:
-        reporter.close()
+    rows = run_shown(plan, out, jobs)
     _show(plan, rows)
     print(f"{len(rows)} rows in {out / 'results.csv'}")
 

@@ -16,9 +16,9 @@ from bhpt.bench.peers.page import Figure, page
 from bhpt.bench.peers.registry import PEERS
 from bhpt.bench.peers.standings import ALL, Comparison, Standing, write_csv
 from bhpt.bench.peers.suites import Suite, grouped, suites
-from bhpt.bench.runner import Plan, run_plan
+from bhpt.bench.runner import Plan
 from bhpt.bench.table import Row
-from bhpt.cli.bench import Reporter, numbers, words
+from bhpt.cli.bench import numbers, run_shown, words
 
 RULES = ("default", "random", "hyperband", "sh", "asha", "i-epoch", "2-epoch", "5-epoch")
 _LEFT_OUT = ("syne-cqr",)  # it thinks for seconds over every new arm
@@ -60,11 +60,7 @@ def peers(
         arms,
         data,
     )
-    reporter = Reporter()
-    try:
-        rows = run_plan(plan, out, jobs, reporter)
-    finally:
-        reporter.close()
+    rows = run_shown(plan, out, jobs)
     report(rows, compared, named, out, lines)
 
 

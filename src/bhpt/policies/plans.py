@@ -72,7 +72,7 @@ class Plans(Bhpt):
         tie = rng.random(view.arms)
         units = view.left / float(np.median(view.costs))
         for depth in DEPTHS:
-            draws = self._draws(view, mixture, ends, depth)
+            draws = self._draws(view, mixture, depth)
             for width in WIDTHS:
                 if width * depth >= units:
                     break
@@ -81,18 +81,17 @@ class Plans(Bhpt):
                     best = plan
         return best
 
-    def _draws(
-        self, view: View, mixture: Mixture, ends: Ends, depth: int
-    ) -> tuple[IntArray, FloatArray]:
+    def _draws(self, view: View, mixture: Mixture, depth: int) -> tuple[IntArray, FloatArray]:
         """Row of each candidate arm, -1 for the others, and the candidates' Z, [C, draws]."""
-        own, moved = mixture.moved(horizon_epochs(view, view.horizon), depth * view.unit)
+        horizon = horizon_epochs(view, view.horizon)
+        own, moved = mixture.moved(horizon, depth * view.unit)
         hopeful = np.where(view.choosable, own - moved, np.inf)
         arms = np.argsort(hopeful, kind="stable")[:_CANDIDATES]
         rows = np.full(view.arms, -1)
         rows[arms] = np.arange(len(arms))
         part = mixture.components[0]
-        ends = part.ends(horizon_epochs(view, view.horizon))
-        values, vectors = np.linalg.eigh(part.common_moves(ends, depth * view.unit, arms))
+        common = part.common_moves(part.ends(horizon), depth * view.unit, arms)
+        values, vectors = np.linalg.eigh(common)
         root = vectors * np.sqrt(np.clip(values, 0, None))
         return rows, root @ vectors.T @ _Z[: len(arms)]
 

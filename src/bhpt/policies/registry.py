@@ -59,30 +59,27 @@ WARM = Sampling(warm=1, thin=1, step=1.5)  # a chain that goes on from report to
 
 def paper_belief(truth: Truth | None) -> FreezeThaw:
     """As printed: independent arms, losses as they are, sampled; on drawn data the truth."""
-    if truth is not None:
-        return true_belief(truth)
-    return FreezeThaw(*PAPER_BELIEF, Unknown(LINEAR_PRIORS, Sampling()))
+    return _told(truth, PAPER_BELIEF, Unknown(LINEAR_PRIORS, Sampling()))
 
 
 def freeze_thaw_belief(truth: Truth | None) -> FreezeThaw:
     """As Freeze-Thaw's authors have it: correlated by configuration; on drawn data the truth."""
-    if truth is not None:
-        return true_belief(truth)
-    return FreezeThaw(*FREEZE_THAW_BELIEF, Unknown(LINEAR_PRIORS, Sampling()))
+    return _told(truth, FREEZE_THAW_BELIEF, Unknown(LINEAR_PRIORS, Sampling()))
 
 
 def our_belief(truth: Truth | None) -> FreezeThaw:
     """Anchored, logarithmic, correlated by configuration, sampled; on drawn data the truth."""
-    if truth is not None:
-        return true_belief(truth)
-    return FreezeThaw(*OUR_BELIEF, Unknown(LOG_PRIORS, WARM))
+    return _told(truth, OUR_BELIEF, Unknown(LOG_PRIORS, WARM))
 
 
 def wary_belief(truth: Truth | None) -> FreezeThaw:
     """`our_belief`, but never sure that the next arm will be like those seen so far."""
-    if truth is not None:
-        return true_belief(truth)
-    return FreezeThaw(*OUR_BELIEF, Unknown(LOG_PRIORS, WARM, second_opinion=True))
+    return _told(truth, OUR_BELIEF, Unknown(LOG_PRIORS, WARM, second_opinion=True))
+
+
+def _told(truth: Truth | None, model: tuple[Structure, Scale], unknown: Unknown) -> FreezeThaw:
+    """The truth where it is told, else the model with its numbers to be inferred."""
+    return FreezeThaw(*model, unknown) if truth is None else true_belief(truth)
 
 
 def true_belief(truth: Truth) -> FreezeThaw:

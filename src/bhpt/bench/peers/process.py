@@ -14,10 +14,10 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from bhpt.domain import Misuse
+from bhpt.domain.closing import Closing
 
 PATIENCE_S = 900.0  # for one answer; the slowest peer thinks for seconds
 _TAIL = 400  # characters of a crashed peer's last words that are passed on
@@ -44,7 +44,7 @@ class Begin:
     seed: int
 
 
-class PeerProcess:
+class PeerProcess(Closing):
     """A peer that is running, between two messages."""
 
     def __init__(self, name: str, command: list[str], patience_s: float = PATIENCE_S) -> None:
@@ -115,17 +115,6 @@ class PeerProcess:
         self._process.stdout.close()
         self._stderr.close()
         self._folder.cleanup()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @property
     def alive(self) -> bool:
