@@ -72,6 +72,16 @@ def test_horizons_are_bounded_by_money_and_by_the_last_epoch() -> None:
     np.testing.assert_array_equal(view(pending=np.array([1])).choosable, [False, False, True])
 
 
+def test_the_price_of_a_unit_is_that_of_arms_that_can_run_one() -> None:
+    """A barred arm has a price that nobody can pay; a finished or pending one counts no more."""
+    fresh = Curves.empty(3, 40)
+    barred = view(curves=fresh, costs=np.array([99.0, 99.0, 2.0]), left=9.0)
+    assert barred.price == 2.0
+    assert barred.units_left == 4
+    nobody = view(curves=fresh, costs=np.full(3, 99.0), left=9.0)
+    assert nobody.units_left == 0
+
+
 def test_ten_tenths_are_one() -> None:
     tenth = view(costs=np.full(3, 0.1), left=sum([0.1] * 10), curves=Curves.empty(3, 100))
     np.testing.assert_array_equal(tenth.horizon, [10, 10, 10])

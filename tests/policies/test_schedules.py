@@ -77,6 +77,23 @@ def test_successive_halving_is_the_widest_that_fits() -> None:
         assert np.dot(wider, steps) > budget or rungs[0][0] == 100
 
 
+def test_a_schedule_keeps_its_budget_when_the_first_arm_is_barred() -> None:
+    """A study bars an arm (finished, failed) by its price; the plan for the budget stays."""
+    task = table(30, 10)
+    curves = Curves.empty(30, 10)
+    arms = []
+    for left in range(12, 0, -1):
+        costs = np.ones(30)
+        costs[0] = 1.0 if left > 9 else 1000.0
+        seen = View(curves, 1, float(left), costs, task.features, 1.0)
+        decision = make_policy("i-epoch").decide(seen)
+        assert decision is not None
+        arms.append(decision.arm)
+        at = len(curves.of_arm(decision.arm))
+        curves = curves.extend(decision.arm, task.losses[decision.arm, at : at + 1])
+    assert arms == simulate(task, make_policy("i-epoch"), 12, 0).arms.tolist()
+
+
 def test_one_epoch_tries_half_and_finishes_the_best() -> None:
     task = table(30, 10)
     run = simulate(task, make_policy("i-epoch"), 12, 0)

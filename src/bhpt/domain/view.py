@@ -96,6 +96,20 @@ class View:
         can[self.pending] = False
         return can
 
+    @cached_property
+    def price(self) -> float:
+        """What a unit of an arm that can run one typically costs.
+
+        The others do not count: an arm is barred by a price that nobody can pay.
+        """
+        payable = self.costs[self.choosable] if self.choosable.any() else self.costs
+        return float(np.median(payable))
+
+    @property
+    def units_left(self) -> int:
+        """About how many units what is left pays for, whoever runs them."""
+        return int(self.left / self.price + _ROUNDING)
+
     def rng(self) -> np.random.Generator:
         """The random numbers of this decision: a replay draws the same."""
         return np.random.default_rng((self.seed, self.step))

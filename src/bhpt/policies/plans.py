@@ -70,7 +70,7 @@ class Plans(Bhpt):
         """The best of committing now and of all plans."""
         best = Plan(min(float(ends.mean[top]), mixture.scaled.best), top, "commit to it")
         tie = rng.random(view.arms)
-        units = view.left / float(np.median(view.costs))
+        units = view.left / view.price
         for depth in DEPTHS:
             draws = self._draws(view, mixture, depth)
             for width in WIDTHS:
@@ -106,9 +106,8 @@ class Plans(Bhpt):
         """W of the best plan of this shape, and its first arm."""
         width, depth = shape
         rows, z = draws
-        price = float(np.median(view.costs))
-        rest_units = view.affordable(view.left - width * depth * price)
-        own_units = view.affordable(view.left - (width - 1) * depth * price)
+        rest_units = view.affordable(view.left - width * depth * view.price)
+        own_units = view.affordable(view.left - (width - 1) * depth * view.price)
         own, moved = mixture.moved(horizon_epochs(view, own_units), depth * view.unit)
         rest = mixture.lowest(horizon_epochs(view, rest_units))
         zeta = mixture.scaled.best

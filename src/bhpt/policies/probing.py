@@ -30,7 +30,7 @@ class Probing(Bhpt):
     ) -> tuple[int, str]:
         """Try the most promising untried arm, or continue the best of those tried."""
         full = -(-view.curves.epochs // view.unit)
-        budget = view.step + int(view.left / float(np.median(view.costs)) + 1e-9)
+        budget = view.step + view.units_left
         tried = mixture.counts > 0
         fresh = view.choosable & ~tried
         if budget < full and tried.sum() < budget // 2 and fresh.any():

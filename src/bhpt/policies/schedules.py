@@ -35,7 +35,7 @@ class Board:
         curves = view.curves
         self.arms = view.arms
         self.units = -(-curves.epochs // view.unit)
-        self.budget = len(curves.reports) + int(view.left / float(view.costs[0]) + 1e-9)
+        self.budget = len(curves.reports) + view.units_left
         self.rng = np.random.default_rng((view.seed, 2))
         self._view = view
         self._done: IntArray = np.zeros(view.arms, np.int64)
