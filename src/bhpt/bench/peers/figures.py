@@ -19,6 +19,7 @@ _COLORS = (
     *("#11a579", "#3969ac", "#f2b701", "#e73f74", "#80ba5a", "#e68310", "#008695", "#cf1c90"),
 )
 _FIRST = "default"
+_LEGEND_LINE = 13  # points that a line of the legend takes
 _LEAST = 1e-4  # regrets below are drawn here: the axis is logarithmic
 
 
@@ -107,9 +108,9 @@ def _panels(names: Sequence[str]) -> "tuple[Figure, dict[str, Axes]]":
     columns = min(3, len(names))
     rows = -(-len(names) // columns)
     figure = Figure(figsize=(4.2 * columns + 2.2, 3.5 * rows), layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False).flat
+    grid = list(figure.subplots(rows, columns, squeeze=False).flat)
     axes = dict(zip(names, grid, strict=False))
-    for unused in list(grid)[len(names) :]:
+    for unused in grid[len(names) :]:
         unused.set_axis_off()
     for axis in axes.values():
         axis.grid(alpha=0.25)
@@ -154,7 +155,11 @@ def _lines(
 
 def _svg(figure: "Figure", named: "Axes") -> str:
     handles, labels = named.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper", frameon=False, fontsize=8)
+    fitting = int(figure.get_figheight() * 72 / _LEGEND_LINE)
+    columns = -(-len(labels) // fitting)
+    figure.legend(
+        handles, labels, loc="outside right upper", frameon=False, fontsize=8, ncols=columns
+    )
     text = io.StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None})
     return text.getvalue()
