@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from benchmarks.curves.data import Images, pack, read_cifar10, read_images, write_images
 from benchmarks.curves.exchange import Table, read_table, write_table
-from benchmarks.curves.schedule import group_alike, interleave
-from benchmarks.curves.tasks import STEPS, TASKS, draw_arms
+from benchmarks.curves.schedule import group_alike, interleave, rate_in
+from benchmarks.curves.tasks import STEPS, TASKS, Steps, draw_arms, paced
 
 import bhpt
 
@@ -75,6 +75,15 @@ def test_second_architecture_task_stays_inside_its_ranges() -> None:
             assert config["batch_size"] in steps.batch_size
 
 
+def test_a_family_with_a_warm_up_draws_its_length() -> None:
+    slow = Steps((128,), lr=(0.01, 0.05), decay=(0.9, 1.0), momentum=(0.9,), warmup=(3, 5))
+    fast = Steps((32,), lr=(0.01, 0.05), decay=(0.6, 0.8), momentum=(0.5,))
+    stream = np.random.default_rng(0)
+    draw = paced({"resnet": slow, "alexnet": fast})
+    assert {draw(stream, number)["warmup"] for number in range(24)} == {3, 5}
+    assert "warmup" not in draw(stream, 24)
+
+
 def test_fewer_arms_are_a_prefix_and_seeds_differ() -> None:
     task = TASKS["fcnet_mnist"]
     assert draw_arms(task, 3, 7) == draw_arms(task, 8, 7)[:3]
@@ -115,6 +124,14 @@ def test_interleaved_steps_come_in_order_and_evenly() -> None:
     assert half.count(0) >= 3
     assert half.count(1) >= 1
     assert list(interleave([])) == []
+
+
+def test_the_learning_rate_rises_then_falls() -> None:
+    assert rate_in({"lr": 0.1}, 7) == 0.1
+    assert rate_in({"lr": 0.1, "decay": 0.5}, 2) == pytest.approx(0.025)
+    settings = {"lr": 0.4, "decay": 0.5, "warmup": 3}
+    rates = [rate_in(settings, epoch) / 0.5**epoch for epoch in range(5)]
+    assert rates == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.4])
 
 
 # ---------------------------------------------------------------- files

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from .flat import FlatParameters, optimizer_of
 from .models import build, goal_of
+from .schedule import rate_in
 
 WARM_UP = 3  # steps before a capture: libraries choose their kernels in these
 TIMED = 10  # steps that are timed alone
@@ -38,8 +39,7 @@ class Learner:
         self.measures = self.goal.measures
         self.batch_size: int = settings["batch_size"]
         self.step_seconds = 0.0
-        self._first_rate: float = settings["lr"]
-        self._decay: float = settings.get("decay", 1.0)
+        self._settings = settings
         self._totals = torch.zeros(len(self.measures), device=device)
         self._objective = torch.zeros((), device=device)
         self._stream = _stream_on(device)
@@ -63,7 +63,7 @@ class Learner:
 
     def begin_epoch(self, epoch: int) -> None:
         """Sets the learning rate of an epoch, counted from 0, and forgets the last one's sums."""
-        self.optimizer.rate.fill_(self._first_rate * self._decay**epoch)
+        self.optimizer.rate.fill_(rate_in(self._settings, epoch))
         self._objective.zero_()
         self._totals.zero_()
 

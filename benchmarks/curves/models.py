@@ -66,9 +66,10 @@ class AlexNet(nn.Module):
 
     Args:
         batch_norm: Whether each convolution is followed by batch normalisation.
+        filters: Filters of the first convolution; the other layers grow in proportion.
     """
 
-    def __init__(self, batch_norm: bool) -> None:
+    def __init__(self, batch_norm: bool, filters: int) -> None:
         super().__init__()
 
         def convolve(inputs: int, outputs: int, stride: int = 1) -> list[nn.Module]:
@@ -77,21 +78,22 @@ class AlexNet(nn.Module):
             return [layer, *norm, nn.ReLU()]
 
         self.features = nn.Sequential(
-            *convolve(3, 64, stride=2),
+            *convolve(3, filters, stride=2),
             nn.MaxPool2d(2),
-            *convolve(64, 192),
+            *convolve(filters, 3 * filters),
             nn.MaxPool2d(2),
-            *convolve(192, 384),
-            *convolve(384, 256),
-            *convolve(256, 256),
+            *convolve(3 * filters, 6 * filters),
+            *convolve(6 * filters, 4 * filters),
+            *convolve(4 * filters, 4 * filters),
             nn.MaxPool2d(2),
         )
+        units = 16 * filters  # 4 x filters channels of 2 x 2 are left
         self.classify = nn.Sequential(
-            nn.Linear(1024, 1024),
+            nn.Linear(units, units),
             nn.ReLU(),
-            nn.Linear(1024, 1024),
+            nn.Linear(units, units),
             nn.ReLU(),
-            nn.Linear(1024, CLASSES),
+            nn.Linear(units, CLASSES),
         )
 
     def forward(self, x: Tensor) -> Tensor:
@@ -162,7 +164,7 @@ def build(settings: Mapping[str, Any]) -> nn.Module:
         case "resnet":
             return ResNet(settings["blocks"], settings["width"])
         case "alexnet":
-            return AlexNet(settings["batch_norm"])
+            return AlexNet(settings["batch_norm"], settings["filters"])
         case "fcnet":
             return FullyConnected(settings)
         case "vae":

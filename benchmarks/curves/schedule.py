@@ -1,6 +1,7 @@
-"""Who trains with whom, and in which order their steps are issued."""
+"""Who trains with whom, in which order their steps are issued, and how long steps are."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from .tasks import Config
 
@@ -40,3 +41,18 @@ def interleave(steps: Sequence[int]) -> Iterator[tuple[int, int]]:
         for model, count in enumerate(steps):
             for step in range(now * count // rounds, (now + 1) * count // rounds):
                 yield model, step
+
+
+def rate_in(settings: Mapping[str, Any], epoch: int) -> float:
+    """The learning rate in an epoch, which falls by `decay` and first rises over `warmup` epochs.
+
+    Args:
+        settings: `lr`, and perhaps `decay` and `warmup`.
+        epoch: The epoch, counted from 0.
+
+    Returns:
+        lr * decay**epoch, in epoch e of a warm-up of w epochs times (e + 1) / (w + 1).
+    """
+    lr, decay, warmup = settings["lr"], settings.get("decay", 1.0), settings.get("warmup", 0)
+    rate: float = lr * decay**epoch * min(1.0, (epoch + 1) / (warmup + 1))
+    return rate

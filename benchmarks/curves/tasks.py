@@ -102,19 +102,21 @@ def _draw_architecture(stream: np.random.Generator, number: int) -> Config:
 
 @dataclass(frozen=True)
 class Steps:
-    """Ranges of one family in `arch2_cifar10`: how long its steps are and how fast they shrink.
+    """Ranges of one family in `arch2_cifar10`: how long its steps are, how they grow and shrink.
 
     Attributes:
         batch_size: Values of the batch size.
         lr: Least and greatest learning rate, drawn log-uniformly.
         decay: Least and greatest factor on the learning rate an epoch, drawn uniformly.
         momentum: Values of the momentum.
+        warmup: Numbers of epochs over which the learning rate rises; if none, it never does.
     """
 
     batch_size: tuple[int, ...]
     lr: tuple[float, float]
     decay: tuple[float, float]
     momentum: tuple[float, ...]
+    warmup: tuple[int, ...] = ()
 
 
 # ResNets take few and small steps that hardly shrink: slow, and low in the end. AlexNets take many
@@ -125,18 +127,24 @@ STEPS = {
 }
 
 
-def _draw_paced_architecture(stream: np.random.Generator, number: int) -> Config:
-    arch = "resnet" if number < RESNETS else "alexnet"
-    steps = STEPS[arch]
-    low, high = np.log10(steps.lr)
-    return {
-        "arch": arch,
-        "optimizer": "momentum",
-        "batch_size": _pick(stream, steps.batch_size),
-        "lr": float(10 ** stream.uniform(low, high)),
-        "momentum": _pick(stream, steps.momentum),
-        "decay": float(stream.uniform(*steps.decay)),
-    }
+def paced(families: Mapping[str, Steps]) -> Draw:
+    """How to draw the arms of two families, ResNets and AlexNets, each from its own ranges."""
+
+    def draw(stream: np.random.Generator, number: int) -> Config:
+        arch = "resnet" if number < RESNETS else "alexnet"
+        steps = families[arch]
+        low, high = np.log10(steps.lr)
+        config = {
+            "arch": arch,
+            "optimizer": "momentum",
+            "batch_size": _pick(stream, steps.batch_size),
+            "lr": float(10 ** stream.uniform(low, high)),
+            "momentum": _pick(stream, steps.momentum),
+            "decay": float(stream.uniform(*steps.decay)),
+        }
+        return {**config, "warmup": _pick(stream, steps.warmup)} if steps.warmup else config
+
+    return draw
 
 
 def _draw_fully_connected(stream: np.random.Generator, number: int) -> Config:  # noqa: ARG001
@@ -185,12 +193,12 @@ _TASKS = (
         metric=ERROR_RATE,
         about="24 ResNet-14 (the first 24 of resnet_cifar10) and 25 AlexNet-style networks "
         "(5 convolutions, 3 fully connected layers, no batch norm), same data and ranges.",
-        model={"blocks": 2, "width": 16, "batch_norm": False},
+        model={"blocks": 2, "width": 16, "batch_norm": False, "filters": 64},
     ),
     Task(
         name="arch2_cifar10",
         dataset="cifar10",
-        draw=_draw_paced_architecture,
+        draw=paced(STEPS),
         arms=49,
         epochs=45,
         epochs_per_unit=1,
@@ -199,7 +207,7 @@ _TASKS = (
         "that hardly shrink, and 25 AlexNet-style networks (5 convolutions with batch norm, 3 "
         "fully connected layers) with many steps that soon shrink: the ResNets learn slowly and "
         "end lower.",
-        model={"blocks": 3, "width": 32, "batch_norm": True},
+        model={"blocks": 3, "width": 32, "batch_norm": True, "filters": 64},
     ),
     Task(
         name="fcnet_mnist",
