@@ -153,6 +153,42 @@ def correlated_arms() -> None:
         print(f"2,000 correlated arms, 200 visited, {label:9}: {1e3 * seconds:.0f} ms a decision")
 
 
+def very_many_candidates(arms: int, visited: int) -> View:
+    """A study of T = 50 with 1 to 10 epochs of each visited arm and 700 more to spend."""
+    rng = np.random.default_rng(3)
+    features = rng.uniform(size=(arms, 8))
+    chosen = rng.permutation(arms)[:visited]
+    counts = rng.integers(1, 11, size=visited)
+    left = (2 / (np.arange(1, 51) + 2)) ** 0.8
+    ends = 0.2 + 2 * np.mean((features[chosen] - 0.4) ** 2, axis=1)
+    ends += 0.02 * rng.standard_normal(visited)
+    losses = 2.3 * left + ends[:, None] * (1 - left) + 0.01 * rng.standard_normal((visited, 50))
+    losses[np.arange(50) >= counts[:, None]] = 0
+    rows = np.repeat(np.arange(visited), counts)
+    reports = np.stack([rows, np.ones_like(rows)], axis=1)
+    curves = Curves(arms, 50, chosen, losses, counts, reports)
+    return View(curves, 1, 700.0, np.ones(arms), features, 2.3)
+
+
+def hundred_thousand_arms() -> None:
+    """One decision for 100,000 correlated arms, 500 visited, hyper-parameters sampled.
+
+    The first decision fits from nothing, as after a restart; of the later ones each works in one
+    unit. A new fit comes each time that the units have grown by a fifth.
+    """
+    for name in ("default", "next-unit"):
+        policy, view = make_policy(name), very_many_candidates(100_000, 500)
+        first = best_of(1, lambda: policy.decide(view))  # noqa: B023  # called at once
+        later = []
+        for arm in view.curves.visited[:5]:
+            view = one_more(view, int(arm))
+            later.append(best_of(1, lambda: policy.decide(view)))  # noqa: B023
+        print(
+            f"100,000 correlated arms, 500 visited, {name:9}: {1e3 * np.median(later):.0f} ms a "
+            f"decision, {first:.1f} s for the first one with all its fits"
+        )
+
+
 def peak(what: str) -> None:
     gibibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"peak memory so far, {what}: {gibibytes:.2f} GiB")
@@ -163,6 +199,8 @@ def main() -> None:
     many_arms()
     peak("10,000 arms included")
     correlated_arms()
+    hundred_thousand_arms()
+    peak("100,000 correlated arms included")
     against_dense()
     peak("the dense Gaussian included")
 

@@ -45,7 +45,6 @@ def test_asymptotes_equal_the_dense_gaussian(case: Case) -> None:
     np.testing.assert_allclose(posterior.variance, covariance.diagonal(), atol=1e-8)
     np.testing.assert_allclose(posterior.covariance(everyone, everyone), covariance, atol=1e-8)
     some = np.array([3, 1])
-    np.testing.assert_allclose(posterior.with_everyone(some), covariance[some], atol=1e-8)
     np.testing.assert_allclose(
         posterior.covariance(some, everyone[:3]), covariance[some][:, :3], atol=1e-8
     )

@@ -5,29 +5,42 @@ Notation:
     A     I + q K_x q on the visited arms, [V, V];  L_A  its Cholesky factor
     C     (K_x⁻¹ + Λ)⁻¹, posterior covariance of f;  μ = m + C(γ - mλ), its mean, [K]
     R     L_A⁻¹ q K_x, [V, K], so that C = K_x - RᵀR
-Unvisited arms have λ = 0 and need no row in A. K_x is never inverted, and nothing of size V × K
-is kept: a hundred thousand candidates are looked at some thousand at a time.
+    Δ     what the information of U arms has grown by;  C' is C with it,  C'_U its columns
+Unvisited arms have λ = 0 and need no row in A. K_x is never inverted. A first look at very many
+candidates takes O(V²K), some thousand at a time; every later one only what its U new units
+change, O(VUK): C = C' + C'_U (Δ + Δ C_UU Δ) C'_Uᵀ holds without a difference of large numbers.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from bhpt.beliefs.hypers import Hypers, Structure
 from bhpt.beliefs.kernels import asymptote_covariance
-from bhpt.beliefs.triangular import cholesky, solve_lower
-from bhpt.domain import FloatArray, IntArray
+from bhpt.beliefs.rows import KernelRows
+from bhpt.beliefs.triangular import cholesky, solve_lower, solve_lower_transposed
+from bhpt.domain import BoolArray, FloatArray, IntArray
 
 _BLOCK = 2**19  # doubles of K_x that are looked at together: four megabytes
+_FEW = 32  # so many arms with new information are worked in; more are a new start
 
 
 @dataclass(frozen=True, eq=False)
 class Informed:
-    """The visited arms as the others see them: L_A and q, and which arms they are."""
+    """The visited arms as the others see them: L_A and q, and which arms they are.
+
+    Attributes:
+        visited: Which arms, [V].
+        factor: L_A, [V, V].
+        root_information: q, [V].
+        rows: Their rows of K_x, where there are so many arms that they are worth keeping.
+    """
 
     visited: IntArray
     factor: FloatArray
     root_information: FloatArray
+    rows: KernelRows | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,18 +70,45 @@ class Asymptotes:
             diagonal: FloatArray = same * self.variance[rows][:, None]
             return diagonal
         model = (self.structure, self.hypers, self.features)
-        left = _reduction(*model, self.informed, rows)
-        right = left if rows is columns else _reduction(*model, self.informed, columns)
+        informed = self.informed
+        left = _reduction(*model, informed, rows)
+        if len(rows) < len(informed.visited) < len(columns):
+            weights = solve_lower_transposed(informed.factor, left)
+            weights *= informed.root_information[:, None]
+            return self._few_with_many(rows, columns, informed.visited, weights.T)
+        right = left if np.array_equal(rows, columns) else _reduction(*model, informed, columns)
         return _prior(*model, rows, columns) - left.T @ right
 
-    def with_everyone(self, rows: IntArray) -> FloatArray:
-        """Rows of C, [A, K]; one reduction serves both sides."""
-        everyone = np.arange(len(self.features))
-        if self.informed is None:
-            return self.covariance(rows, everyone)
+    def _few_with_many(
+        self, rows: IntArray, columns: IntArray, visited: IntArray, weights: FloatArray
+    ) -> FloatArray:
+        """Block of C, [A, B], from what each row weighs the visited arms by, [A, V].
+
+        It needs no solve for the columns, and looks at some of them at a time.
+        """
         model = (self.structure, self.hypers, self.features)
-        reduction = _reduction(*model, self.informed, everyone)
-        return _prior(*model, rows, everyone) - reduction[:, rows].T @ reduction
+        block = np.empty((len(rows), len(columns)))
+        step = max(1, _BLOCK // len(visited))
+        for at in range(0, len(columns), step):
+            part = columns[at : at + step]
+            block[:, at : at + step] = _prior(*model, rows, part)
+            block[:, at : at + step] -= weights @ _prior(*model, visited, part)
+        return block
+
+    @cached_property
+    def shared_deviation(self) -> FloatArray:
+        """Standard deviation of what f_k can have in common with other arms, [K].
+
+        |C_ka| is at most the product of two of these. An unvisited arm's own part, of variance
+        s_f² (1 - ρ), is still its own.
+        """
+        shared = self.variance.copy()
+        if self.informed is not None:
+            fresh = np.ones(len(shared), bool)
+            fresh[self.informed.visited] = False
+            shared[fresh] -= self.hypers.amplitude**2 * (1 - self.hypers.rho)
+        deviation: FloatArray = np.sqrt(np.maximum(shared, 0.0))
+        return deviation
 
 
 def _reduction(
@@ -98,6 +138,8 @@ def condition(
     visited: IntArray,
     information: FloatArray,
     gamma: FloatArray,
+    known: Asymptotes | None = None,
+    room: int = 0,
 ) -> Asymptotes:
     """Posterior of f.
 
@@ -108,12 +150,15 @@ def condition(
         visited: Arms with observations, [V].
         information: λ of the visited arms, [V].
         gamma: γ of the visited arms, for curves that are not yet centred on m, [V].
+        known: A posterior for the same kernel, numbers and features that knew less; it only
+            saves work, and only where there are very many arms.
+        room: Most doubles of K_x to keep for the next time.
     """
     arms = len(features)
     centred = gamma - hypers.mean * information
     mean = np.full(arms, hypers.mean, float)
-    variance = np.full(arms, hypers.amplitude**2, float)
     if not structure.correlated:
+        variance = np.full(arms, hypers.amplitude**2, float)
         variance[visited] /= 1 + hypers.amplitude**2 * information
         mean[visited] += variance[visited] * centred
         return Asymptotes(mean, variance, None, structure, hypers, features)
@@ -121,14 +166,100 @@ def condition(
     among = _prior(structure, hypers, features, visited, visited)
     inner = np.eye(len(visited)) + q[:, None] * among * q
     factor = cholesky(inner) if len(visited) else inner
-    informed = Informed(visited, factor, q)
     # C γ = K_x q A⁻¹ (γ / q): no difference of large numbers, however small the noise
     weights = solve_lower(factor, centred / q)
-    step = max(1, _BLOCK // max(1, len(visited)))
-    for at in range(0, arms, step):
-        part = np.arange(at, min(at + step, arms))
-        reduction = _reduction(structure, hypers, features, informed, part)
-        mean[part] += reduction.T @ weights
-        variance[part] -= np.einsum("vk,vk->k", reduction, reduction)
+    if len(visited) * arms <= _BLOCK:
+        informed = Informed(visited, factor, q)
+        everyone = np.arange(arms)
+        reduction = _reduction(structure, hypers, features, informed, everyone)
+        mean += reduction.T @ weights
+        variance = hypers.amplitude**2 - np.einsum("vk,vk->k", reduction, reduction)
+    else:
+        rows = _rows(structure, hypers, features, known, room)
+        informed = Informed(visited, factor, q, rows)
+        mean, variance = _of_many(informed, rows, weights, mean, hypers, known)
     np.maximum(variance, 0, out=variance)
     return Asymptotes(mean, variance, informed, structure, hypers, features)
+
+
+def _rows(
+    structure: Structure,
+    hypers: Hypers,
+    features: FloatArray,
+    known: Asymptotes | None,
+    room: int,
+) -> KernelRows:
+    """The rows of K_x that are there, or a new store for them."""
+    if known is not None and known.informed is not None and known.informed.rows is not None:
+        return known.informed.rows
+    return KernelRows(structure.kernel, hypers, features, room)
+
+
+def _of_many(
+    informed: Informed,
+    rows: KernelRows,
+    weights: FloatArray,
+    mean: FloatArray,
+    hypers: Hypers,
+    known: Asymptotes | None,
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and variance of very many arms, [K] and [K], from what is known where that helps.
+
+    Args:
+        informed: The visited arms.
+        rows: Their rows of K_x.
+        weights: L_A⁻¹ (γ - mλ) / q, [V].
+        mean: m for every arm, [K].
+        hypers: The numbers of the kernel.
+        known: As for `condition`.
+    """
+    q, factor, visited = informed.root_information, informed.factor, informed.visited
+    rows.keep(visited)
+    solved = solve_lower_transposed(factor, weights)
+    gained = None if known is None else _gained(known, informed, len(mean))
+    if known is None or gained is None:
+        mean += rows.weighted(visited, (q * solved)[None])[0]
+        return mean, _fresh_variance(rows, informed, hypers, len(mean))
+    at, delta = gained
+    # C'_U = K_x q A⁻¹ e_U / q_U
+    unit = np.zeros((len(q), len(at)))
+    unit[at, np.arange(len(at))] = 1 / q[at]
+    columns = solve_lower_transposed(factor, solve_lower(factor, unit))
+    both = rows.weighted(visited, q * np.vstack([solved[None], columns.T]))
+    before = known.covariance(visited[at], visited[at])
+    shrunk = np.diag(delta) + delta[:, None] * before * delta
+    removed = cholesky(shrunk).T @ both[1:] if len(at) else both[1:]
+    mean += both[0]
+    return mean, known.variance - np.einsum("uk,uk->k", removed, removed)
+
+
+def _gained(known: Asymptotes, informed: Informed, arms: int) -> tuple[IntArray, FloatArray] | None:
+    """Places in `visited` and growth of the information that has grown, [U] and [U].
+
+    None if some has shrunk, or so much has grown that a new start is no more work.
+    """
+    if known.informed is None:
+        return None
+    before = np.zeros(arms)
+    before[known.informed.visited] = known.informed.root_information**2
+    now = np.zeros(arms)
+    now[informed.visited] = informed.root_information**2
+    change = now - before
+    grown: BoolArray = change[informed.visited] > 0
+    if np.any(change < 0) or grown.sum() > _FEW:
+        return None
+    at = np.flatnonzero(grown)
+    return at, change[informed.visited[at]]
+
+
+def _fresh_variance(rows: KernelRows, informed: Informed, hypers: Hypers, arms: int) -> FloatArray:
+    """Diagonal of C, some thousand arms at a time, [K]."""
+    variance = np.full(arms, hypers.amplitude**2, float)
+    step = max(1, _BLOCK // len(informed.visited))
+    for at in range(0, arms, step):
+        part = slice(at, min(at + step, arms))
+        cross = rows.block(informed.visited, part)
+        cross *= informed.root_information[:, None]
+        reduction = solve_lower(informed.factor, cross)
+        variance[part] -= np.einsum("vk,vk->k", reduction, reduction)
+    return variance

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bhpt.beliefs import asymptotes
+from bhpt.beliefs.asymptotes import Asymptotes
 from bhpt.beliefs.evidence import Target
 from bhpt.beliefs.grid import Grid, Rows, make_grid, project
 from bhpt.beliefs.hypers import Hypers, Structure, Unknown
@@ -18,6 +19,8 @@ from bhpt.beliefs.posterior import Block, Ends, Posterior, lowest
 from bhpt.beliefs.scale import Scale, Scaled
 from bhpt.beliefs.slicing import sweep
 from bhpt.domain import Curves, FloatArray, IntArray, View
+
+_ROOM = 3 * 2**26  # doubles of K_x that may be kept, all settings together: 1.5 GiB
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +122,7 @@ class FreezeThaw:
         self._fits: dict[bytes, Fit] = {}
         self._priors: dict[bytes, Fit] = {}
         self._rows: dict[int, Rows] = {}
+        self._known: dict[int, Asymptotes] = {}
 
     def condition(self, view: View) -> Mixture:
         """The posterior given everything that the view shows, units in flight included."""
@@ -126,7 +130,7 @@ class FreezeThaw:
         fit = self._fit(view)
         fits, weights = self._weighted(view, fit)
         components = tuple(
-            self._component(view, scaled, hypers, grid)
+            self._component(view, scaled, hypers, grid, _ROOM // len(weights))
             for one in fits
             for hypers, grid in zip(one.settings, one.grids, strict=True)
         )
@@ -146,18 +150,32 @@ class FreezeThaw:
         doubt = 1 / (seen + 2)
         return (fit, self._prior(view, self._hypers)), np.append((1 - doubt) * share, doubt)
 
-    def _component(self, view: View, scaled: Scaled, hypers: Hypers, grid: Grid) -> Posterior:
+    def _component(
+        self, view: View, scaled: Scaled, hypers: Hypers, grid: Grid, room: int
+    ) -> Posterior:
         curves = view.curves
         rows = project(grid, scaled.values, curves.counts, self._rows.get(id(grid)))
         self._rows[id(grid)] = rows
-        posterior = self._posterior(view, hypers, grid, curves.visited, rows)
+        known = self._known.pop(id(grid), None)
+        if known is not None and known.features is not view.features:
+            known = None  # other candidates
+        posterior = self._posterior(view, hypers, grid, curves.visited, rows, known, room)
+        known = self._known[id(grid)] = posterior.asymptotes
         if not len(view.pending):
             return posterior
         visited, values, counts = expect(posterior, view.pending, view.unit)
-        return self._posterior(view, hypers, grid, visited, project(grid, values, counts, rows))
+        rows = project(grid, values, counts, rows)
+        return self._posterior(view, hypers, grid, visited, rows, known, room)
 
     def _posterior(
-        self, view: View, hypers: Hypers, grid: Grid, visited: IntArray, rows: Rows
+        self,
+        view: View,
+        hypers: Hypers,
+        grid: Grid,
+        visited: IntArray,
+        rows: Rows,
+        known: Asymptotes | None,
+        room: int,
     ) -> Posterior:
         ends = asymptotes.condition(
             self._structure,
@@ -166,6 +184,8 @@ class FreezeThaw:
             visited,
             grid.information[rows.counts],
             rows.gamma,
+            known,
+            room,
         )
         counts = np.zeros(view.arms, np.int64)
         counts[visited] = rows.counts
@@ -206,6 +226,7 @@ class FreezeThaw:
     def _forget(self) -> None:
         self._fits.clear()
         self._rows.clear()
+        self._known.clear()
 
     def _prior(self, view: View, unknown: Unknown) -> Fit:
         """Before the first report: the prior's medians."""

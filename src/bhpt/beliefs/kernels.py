@@ -48,7 +48,11 @@ def from_squared(kernel: Kernel, squared: FloatArray) -> FloatArray:
         smooth: FloatArray = np.exp(-0.5 * squared)
         return smooth
     distance: FloatArray = np.sqrt(5 * squared)
-    rough: FloatArray = (1 + distance + distance * distance / 3) * np.exp(-distance)
+    cubic: FloatArray = distance * distance
+    cubic /= 3
+    rough: FloatArray = 1 + distance
+    rough += cubic
+    rough *= np.exp(np.negative(distance, out=distance), out=distance)
     return rough
 
 

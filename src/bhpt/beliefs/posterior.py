@@ -91,9 +91,10 @@ class Posterior:
         table += self.grid.base
         rows = self._row_of[arms]
         seen = np.flatnonzero(rows >= 0)
-        table[seen] += self.rows.projected[rows[seen]]
-        past = np.arange(self.grid.epochs) < self.counts[arms][:, None]
-        table[past] = np.inf
+        observed = table[seen]
+        observed += self.rows.projected[rows[seen]]
+        observed[np.arange(self.grid.epochs) < self.counts[arms[seen]][:, None]] = np.inf
+        table[seen] = observed
         return table
 
     @cached_property

@@ -36,3 +36,18 @@ def solve_lower(lower: FloatArray, right: FloatArray) -> FloatArray:
         raise np.linalg.LinAlgError(f"diagonal element {info} of the factor is zero")
     answer: FloatArray = solved
     return answer
+
+
+def solve_lower_transposed(lower: FloatArray, right: FloatArray) -> FloatArray:
+    """L⁻ᵀ times a vector or a matrix.
+
+    Raises:
+        np.linalg.LinAlgError: If the factor is singular.
+    """
+    if not right.size:
+        return right
+    solved, info = dtrtrs(lower, right, lower=1, trans=1)
+    if info:
+        raise np.linalg.LinAlgError(f"diagonal element {info} of the factor is zero")
+    answer: FloatArray = solved
+    return answer

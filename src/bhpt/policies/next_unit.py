@@ -14,6 +14,7 @@ several epochs, the others feel what goes along with the move of the arm's own e
 full, the others keep that bound.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,9 +25,12 @@ from bhpt.beliefs.posterior import Ends, Posterior
 from bhpt.domain import FloatArray, IntArray, View
 from bhpt.policies.bhpt import explain, horizon_epochs
 from bhpt.policies.interface import Decision
-from bhpt.policies.values import best_other, expected_min, expected_min_lines, pick
+from bhpt.policies.values import FAR, best_other, expected_min, expected_min_lines, pick
 
 _PRICES = 32  # more distinct prices than this are rounded to as many levels
+_CELLS = 2**21  # most units × lines that are looked at together: 16 megabytes
+_CELLS_AT_ONCE = 2**17  # so few units × arms need no groups
+_FEW = 8  # arms that are priced in the first, smallest group
 _PRICED_TOGETHER = 512  # of very many correlated arms only the most promising are priced in full
 
 
@@ -81,33 +85,82 @@ def _values(view: View, posterior: Posterior, best: float) -> FloatArray:
         values[arms] = alone[arms]
         if posterior.asymptotes.informed is not None:
             short = arms[np.argsort(alone[arms], kind="stable")[:_PRICED_TOGETHER]]
-            lines = _lines(posterior, rest, short, moves.pull[short])
-            values[short] = _joint(lines, short, own.mean[short], moves.own[short], best)
+            units = Units(short, own.mean[short], moves.own[short], moves.pull[short])
+            values[short] = joint_values(posterior, rest, units, best)
     return values
 
 
-def _lines(
-    posterior: Posterior, rest: Ends, arms: IntArray, pull: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Intercepts [K] and slopes σ̃ [A, K] of the others' ends for units of `arms`."""
-    slopes = posterior.asymptotes.with_everyone(arms)
-    slopes *= pull[:, None]
-    slopes *= np.where(np.isfinite(rest.mean), posterior.exposure(rest), 0.0)
-    return rest.mean, slopes
+@dataclass(frozen=True, eq=False)
+class Units:
+    """One unit of each of some arms.
+
+    Attributes:
+        arms: Which, [A].
+        mean: μ_a(r), [A].
+        own: δ_a, [A].
+        pull: How far μ_k moves with it, in multiples of C_ka, [A].
+    """
+
+    arms: IntArray
+    mean: FloatArray
+    own: FloatArray
+    pull: FloatArray
+
+    def some(self, at: IntArray) -> "Units":
+        """Those at the given places."""
+        return Units(self.arms[at], self.mean[at], self.own[at], self.pull[at])
 
 
-def _joint(
-    lines: tuple[FloatArray, FloatArray],
-    arms: IntArray,
-    own: FloatArray,
-    moved: FloatArray,
-    best: float,
-) -> FloatArray:
-    """E min over all lines of each row: the others, the arm itself, and the best so far."""
-    mean, slopes = lines
-    here = np.arange(len(arms))
-    intercepts = np.broadcast_to(mean, slopes.shape).copy()
-    intercepts[here, arms], slopes[here, arms] = own, moved
-    intercepts = np.hstack([intercepts, np.full((len(arms), 1), best)])
-    slopes = np.hstack([slopes, np.zeros((len(arms), 1))])
-    return expected_min_lines(intercepts, slopes)
+def joint_values(posterior: Posterior, rest: Ends, units: Units, best: float) -> FloatArray:
+    """V of correlated arms: E min over ζ, the arm's own line and those of all others, [A]."""
+    exposure = np.where(np.isfinite(rest.mean), posterior.exposure(rest), 0.0)
+    values = np.empty(len(units.arms))
+    for some, others in _that_matter(posterior, rest, units, exposure):
+        for few in np.array_split(some, len(some) * len(others) // _CELLS + 1):
+            here = units.some(few)
+            lines = _slopes(posterior, here, others, exposure)
+            intercepts = np.where(here.arms[:, None] == others, np.inf, rest.mean[others])
+            intercepts = np.column_stack([intercepts, here.mean, np.full(len(few), best)])
+            lines = np.column_stack([lines, here.own, np.zeros(len(few))])
+            values[few] = expected_min_lines(intercepts, lines)
+    return values
+
+
+def _that_matter(
+    posterior: Posterior, rest: Ends, units: Units, exposure: FloatArray
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Groups of units, as places, and the arms whose lines can be the lowest for one of them.
+
+    Most of very many lines lie above the leader's wherever Z can be. They are left out before
+    their slopes are known, by how steep these can be at most; units that move much, for which
+    more lines are left, are looked at apart from the many that move little.
+    """
+    if len(units.arms) * len(exposure) <= _CELLS_AT_ONCE:
+        yield np.arange(len(units.arms)), np.flatnonzero(np.isfinite(rest.mean))
+        return
+    deviation = posterior.asymptotes.shared_deviation
+    spread = deviation * np.abs(exposure)
+    pull = np.abs(units.pull) * deviation[units.arms]
+    lead = np.array([np.argmin(rest.mean)])
+    leads = units.arms == lead
+    level = np.where(leads, units.mean, rest.mean[lead])
+    slope = np.where(leads, units.own, _slopes(posterior, units, lead, exposure)[:, 0])
+    for some in _by_size(np.abs(slope) + pull * float(spread.max())):
+        at_most = float(np.abs(slope[some]).max()) + float(pull[some].max()) * spread
+        reach = float(level[some].max()) + FAR * at_most
+        yield some, np.flatnonzero(rest.mean < reach)
+
+
+def _by_size(sizes: FloatArray) -> list[IntArray]:
+    """Places from the largest on, in groups that double in size, together [A]."""
+    order = np.argsort(-sizes, kind="stable")
+    stops = _FEW * 2 ** np.arange(int(np.log2(max(len(order) / _FEW, 1))) + 1)
+    return [group for group in np.split(order, stops) if len(group)]
+
+
+def _slopes(posterior: Posterior, units: Units, arms: IntArray, exposure: FloatArray) -> FloatArray:
+    """σ̃ of the ends of `arms` for the units, [A, B]."""
+    slopes = posterior.asymptotes.covariance(units.arms, arms)
+    slopes *= units.pull[:, None]
+    slopes *= exposure[arms]
+    return slopes

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from bhpt.domain import BoolArray, FloatArray, IntArray
 
-_FAR = 9.0  # P(|Z| > 9) < 3e-19: an envelope beyond it changes no double
+FAR = 9.0  # P(|Z| > 9) < 3e-19: an envelope beyond it changes no double
 _TIE = 1e-9  # values closer than this, relative to their size, are a tie
 
 
@@ -51,7 +51,7 @@ def expected_min_lines(intercepts: FloatArray, slopes: FloatArray) -> FloatArray
     line that crosses its current one next. Infinite intercepts stand for no line.
     """
     rows = np.arange(len(intercepts))
-    current = np.argmin(intercepts - _FAR * slopes, axis=1)
+    current = np.argmin(intercepts - FAR * slopes, axis=1)
     start = np.full(len(rows), -np.inf)
     total = np.zeros(len(rows))
     active = rows
@@ -64,7 +64,7 @@ def expected_min_lines(intercepts: FloatArray, slopes: FloatArray) -> FloatArray
             crossing = np.where(falling > 0, (b - b_now[:, None]) / falling, np.inf)
         following = np.argmin(crossing, axis=1)
         stop = crossing[here, following]
-        stop = np.where(stop < _FAR, stop, np.inf)
+        stop = np.where(stop < FAR, stop, np.inf)
         total[active] += b_now * (ndtr(stop) - ndtr(start[active]))
         total[active] += s_now * (density(start[active]) - density(stop))
         start[active], current[active] = stop, following
