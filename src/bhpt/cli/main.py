@@ -15,6 +15,7 @@ import bhpt
 from bhpt.bench.peers.registry import PEERS
 from bhpt.checkpoints import DiskFull
 from bhpt.cli.bench import bench
+from bhpt.cli.calibration import calibration as bench_calibration
 from bhpt.cli.doctor import doctor
 from bhpt.cli.errors import Failed, Interrupted
 from bhpt.cli.export import export
@@ -71,6 +72,7 @@ app.command()(doctor)
 bench.command("figures")(bench_figures)
 bench.command("paper")(bench_paper)
 bench.command("peers")(bench_peers)
+bench.command("calibration")(bench_calibration)
 app.add_typer(bench, name="bench")
 
 

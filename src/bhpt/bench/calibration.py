@@ -1,0 +1,268 @@
+"""How well the ends of curves are predicted: coverage of 90% intervals, error beside "last value".
+
+For every task, seed and part of a curve that is seen, a random half of the arms has been trained
+that far and the others not at all, and the end of each trained arm is predicted. The end is the
+lowest loss within the horizon, which is what a study keeps and is scored by.
+
+Notation:
+    ℓ_0  untrained loss     e_k  lowest loss of arm k over all of its epochs, at most ℓ_0, [K]
+    Errors are divided by ℓ_0 - min_k e_k, all that there is to gain in a task, so that tasks of
+    different losses can be averaged: 0.01 is one percent of the way from untrained to the best.
+Losses that are not finite, or worse than those of an untrained model, count as ℓ_0.
+"""
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from bhpt.beliefs.interface import Belief
+from bhpt.bench.catalogue import load
+from bhpt.bench.peers.calibration import Calibration
+from bhpt.bench.peers.suites import Suite
+from bhpt.bench.tasks import Task
+from bhpt.domain import Curves, FloatArray, IntArray, Misuse, View
+from bhpt.policies.registry import (
+    Truth,
+    freeze_thaw_belief,
+    our_belief,
+    paper_belief,
+    true_belief,
+    wary_belief,
+)
+
+PARTS = (0.05, 0.1, 0.2, 0.4)
+INTERVAL = (0.05, 0.5, 0.95)  # a 90% interval with the median between its ends
+_HALVINGS = 60  # of a bracket: then it is as narrow as doubles are
+_TINY = 1e-300
+
+
+class Predictor(Protocol):
+    """Predicts where curves end."""
+
+    def ends(self, view: View, quantiles: Sequence[float]) -> FloatArray:
+        """Quantiles of the lowest loss that each arm will have had within its horizon, [Q, K].
+
+        The losses of the view count: what has been reached can only be improved on.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussians:
+    """Ends as a belief has them: mixtures of Gaussians of scaled values, cut at the best so far."""
+
+    belief: Belief
+
+    def ends(self, view: View, quantiles: Sequence[float]) -> FloatArray:
+        """Quantiles of the mixture as losses, [Q, K]."""
+        mixture = self.belief.condition(view)
+        horizon = view.horizon * view.unit
+        ends = [component.ends(horizon) for component in mixture.components]
+        found = mixture_quantiles(
+            np.stack([end.mean for end in ends]),
+            np.sqrt(np.stack([end.variance for end in ends])),
+            mixture.weights,
+            np.asarray(quantiles),
+        )
+        return np.minimum(mixture.scaled.loss(found), best_so_far(view))
+
+
+def best_so_far(view: View) -> FloatArray:
+    """Lowest finite loss of each arm, infinity where there is none, [K]."""
+    best = np.full(view.arms, np.inf)
+    best[view.curves.visited] = view.curves.best_by_row
+    return best
+
+
+def mixture_quantiles(
+    means: FloatArray, deviations: FloatArray, weights: FloatArray, quantiles: FloatArray
+) -> FloatArray:
+    """Quantiles of mixtures of Gaussians, one mixture an arm, by bisection, [Q, K].
+
+    Args:
+        means: Of every component, [S, K]; infinite means give infinite quantiles.
+        deviations: Likewise, [S, K].
+        weights: Probabilities of the components, [S].
+        quantiles: Probabilities asked for, [Q].
+    """
+    some = np.isfinite(means).all(axis=0)
+    centre, spread = means[:, some], np.maximum(deviations[:, some], _TINY)
+    # a mixture's quantile lies between those of its components
+    of_each = centre + ndtri(quantiles)[:, None, None] * spread
+    low, high = of_each.min(axis=1), of_each.max(axis=1)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        below = np.einsum("s,qsk->qk", weights, ndtr((middle[:, None] - centre) / spread))
+        short = below < quantiles[:, None]
+        low, high = np.where(short, middle, low), np.where(short, high, middle)
+    found = np.full((len(quantiles), means.shape[1]), np.inf)
+    found[:, some] = (low + high) / 2
+    return found
+
+
+def _true(truth: Truth | None) -> Predictor:
+    if truth is None:
+        raise Misuse("--belief truth: only synthetic tasks have one")
+    return Gaussians(true_belief(truth))
+
+
+PREDICTORS: dict[str, Callable[[Truth | None], Predictor]] = {
+    "default": lambda _: Gaussians(our_belief(None)),
+    "wary": lambda _: Gaussians(wary_belief(None)),
+    "paper": lambda _: Gaussians(paper_belief(None)),
+    "freeze-thaw": lambda _: Gaussians(freeze_thaw_belief(None)),
+    "truth": _true,
+}
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well the trained arms' ends of one task were predicted.
+
+    Attributes:
+        coverage: Share of ends within their 90% interval, its ends included.
+        error: Mean absolute error of the predicted median, as part of what there is to gain.
+        last_value: The same of the best loss so far.
+    """
+
+    coverage: float
+    error: float
+    last_value: float
+
+
+def partly_trained(task: Task, seed: int, part: float) -> View:
+    """A random half of the arms, trained for a part of their epochs, at least one unit."""
+    arms = np.random.default_rng((seed, 78)).permutation(task.arms)[: max(1, task.arms // 2)]
+    epochs = min(max(1, round(part * task.epochs / task.unit)) * task.unit, task.epochs)
+    losses = np.zeros((len(arms), task.epochs))
+    losses[:, :epochs] = task.losses[arms, :epochs]
+    counts = np.full(len(arms), epochs)
+    reports = np.stack([np.arange(len(arms)), counts], axis=1)
+    return View(
+        curves=Curves(task.arms, task.epochs, arms, losses, counts, reports),
+        unit=task.unit,
+        left=float(task.epochs),
+        costs=np.ones(task.arms),
+        features=task.features,
+        untrained=task.untrained,
+        seed=seed,
+    )
+
+
+def lowest(losses: FloatArray, untrained: float) -> FloatArray:
+    """Lowest loss of each curve, at most the untrained one, [K] of [K, T]."""
+    best: FloatArray = losses.min(axis=1, initial=untrained, where=np.isfinite(losses))
+    return best
+
+
+def score(task: Task, predictor: Predictor, seed: int, part: float) -> Score:
+    """Predict the ends of half of a task's arms from a part of their curves."""
+    view = partly_trained(task, seed, part)
+    arms: IntArray = view.curves.visited
+    ends = lowest(task.losses, task.untrained)
+    gain = task.untrained - float(ends.min())
+    gain = gain if gain > 0 else 1.0  # nobody learns anything: errors stay losses
+    end = ends[arms]
+    last = lowest(view.curves.losses[:, : view.curves.longest], task.untrained)
+    low, median, high = np.minimum(predictor.ends(view, INTERVAL)[:, arms], task.untrained)
+    return Score(
+        coverage=float(np.mean((low <= end) & (end <= high))),
+        error=float(np.mean(np.abs(median - end))) / gain,
+        last_value=float(np.mean(np.abs(last - end))) / gain,
+    )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is predicted.
+
+    Attributes:
+        suites: Tasks, by suite.
+        belief: Name of the predictor.
+        seeds: Seeds 0 .. N-1: other arms, another half of them trained.
+        arms: How many arms are drawn of each task.
+        data: Folder with tables that are not packaged.
+    """
+
+    suites: tuple[Suite, ...]
+    belief: str = "default"
+    seeds: int = 1
+    arms: int = 100
+    data: Path | None = None
+
+    def check(self) -> None:
+        """Refuse what cannot run, before anything has run."""
+        if self.belief not in PREDICTORS:
+            raise Misuse(f"--belief {self.belief!r}: there are {', '.join(PREDICTORS)}")
+        if self.seeds < 1:
+            raise Misuse(f"--seeds {self.seeds}: at least one is needed")
+        for suite in self.suites:
+            for name in suite.tasks:
+                PREDICTORS[self.belief](load(name, 0, self.data, self.arms).truth)
+
+    def cells(self) -> list[tuple[str, int]]:
+        """All tasks and seeds."""
+        return [
+            (task, s) for s in range(self.seeds) for suite in self.suites for task in suite.tasks
+        ]
+
+
+def one(cell: tuple[str, int], plan: Plan) -> tuple[Score, ...]:
+    """The scores of one task and seed, one a part seen."""
+    name, seed = cell
+    task = load(name, seed, plan.data, plan.arms)
+    make = PREDICTORS[plan.belief]
+    return tuple(score(task, make(task.truth), seed, part) for part in PARTS)
+
+
+def calibrate(plan: Plan, jobs: int, progress: Callable[[int, int], None]) -> list[Calibration]:
+    """One line for each suite and part seen: means over tasks and seeds.
+
+    Args:
+        plan: What is predicted.
+        jobs: Worker processes.
+        progress: Told (cells done, cells in all) from the start on.
+    """
+    plan.check()
+    if jobs < 1:
+        raise Misuse(f"--jobs {jobs}: at least one is needed")
+    cells = plan.cells()
+    progress(0, len(cells))
+    found = {}
+    for cell, scores in zip(cells, _scored(cells, plan, min(jobs, len(cells))), strict=True):
+        found[cell] = scores
+        progress(len(found), len(cells))
+    return [line for suite in plan.suites for line in _lines(suite, found)]
+
+
+def _scored(cells: list[tuple[str, int]], plan: Plan, jobs: int) -> Iterator[tuple[Score, ...]]:
+    """Scores of every cell, in order; one thread a process."""
+    if jobs == 1:
+        yield from (one(cell, plan) for cell in cells)
+        return
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+    try:
+        yield from pool.map(one, cells, [plan] * len(cells))
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _lines(suite: Suite, found: dict[tuple[str, int], tuple[Score, ...]]) -> Iterator[Calibration]:
+    for place, part in enumerate(PARTS):
+        own = [scores[place] for (task, _), scores in found.items() if task in suite.tasks]
+        yield Calibration(
+            suite.name,
+            100 * part,
+            float(np.mean([s.coverage for s in own])),
+            float(np.mean([s.error for s in own])),
+            float(np.mean([s.last_value for s in own])),
+        )
