@@ -10,7 +10,7 @@ import pytest
 from benchmarks.curves.data import Images, pack, read_cifar10, read_images, write_images
 from benchmarks.curves.exchange import Table, read_table, write_table
 from benchmarks.curves.schedule import group_alike, interleave, rate_in
-from benchmarks.curves.tasks import STEPS, TASKS, Steps, draw_arms, paced
+from benchmarks.curves.tasks import STEPS, TASKS, draw_arms
 
 import bhpt
 
@@ -73,15 +73,7 @@ def test_second_architecture_task_stays_inside_its_ranges() -> None:
             assert steps.decay[0] <= config["decay"] <= steps.decay[1]
             assert config["momentum"] in steps.momentum
             assert config["batch_size"] in steps.batch_size
-
-
-def test_a_family_with_a_warm_up_draws_its_length() -> None:
-    slow = Steps((128,), lr=(0.01, 0.05), decay=(0.9, 1.0), momentum=(0.9,), warmup=(3, 5))
-    fast = Steps((32,), lr=(0.01, 0.05), decay=(0.6, 0.8), momentum=(0.5,))
-    stream = np.random.default_rng(0)
-    draw = paced({"resnet": slow, "alexnet": fast})
-    assert {draw(stream, number)["warmup"] for number in range(24)} == {3, 5}
-    assert "warmup" not in draw(stream, 24)
+            assert config["warmup"] in steps.warmup
 
 
 def test_fewer_arms_are_a_prefix_and_seeds_differ() -> None:
@@ -92,14 +84,18 @@ def test_fewer_arms_are_a_prefix_and_seeds_differ() -> None:
 
 def test_in_the_kept_second_table_the_slow_family_overtakes_the_fast_one() -> None:
     table = read_table(PACKAGED, "arch2_cifar10")
-    loss = table.arrays["loss"]
-    arch = np.array([config["arch"] for config in table.configs])
-    slow, fast = loss[arch == "resnet"].min(0), loss[arch == "alexnet"].min(0)
+    loss, unit = table.arrays["loss"], table.epochs_per_unit
     epochs = loss.shape[1] - 1
-    assert (fast[1 : epochs // 10 + 1] < slow[1 : epochs // 10 + 1]).all()
-    assert fast[epochs // 4] < slow[epochs // 4] - 0.02
-    assert (slow[epochs // 2 :] < fast[epochs // 2 :] - 0.01).all()
-    assert slow[-1] < fast[-1] - 0.03
+    assert epochs == TASKS["arch2_cifar10"].epochs
+    assert epochs % unit == 0
+    arch = np.array([config["arch"] for config in table.configs])
+    slow, fast = loss[arch == "resnet"], loss[arch == "alexnet"]
+    for of_family in (np.min, np.median):
+        low, high = of_family(slow, axis=0), of_family(fast, axis=0)
+        assert (high[1 : unit + 1] < low[1 : unit + 1]).all(), "behind in the first unit"
+        assert high[unit] < low[unit] - 0.05
+        assert (low[2 * unit :] < high[2 * unit :] - 0.01).all(), "ahead from the second unit on"
+        assert low[-1] < high[-1] - 0.15
     assert table.arrays["seconds"].shape == (49, epochs)
     assert (table.arrays["seconds"] > 0).all()
 

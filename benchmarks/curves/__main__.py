@@ -102,12 +102,14 @@ def describe(task: Task, images: Images, gpu: str | None) -> str:
     where = f"one {gpu}" if gpu else "a CPU"
     shifted = ", random crop and flip" if task.dataset == "cifar10" else ""
     shifted += ", bf16" if gpu and shifted else ""
+    warms_up = "warmup" in draw_arms(task, 1, 0)[0].config
+    rising = ", first rising over `warmup` epochs" if warms_up else ""
     return (
         f"Trained for this project on {where}; column 0 is the untrained network, column t "
         f"is after epoch t. {task.about} {len(images.train)} training and {len(images.held_out)} "
-        f"held-out images{shifted}; learning rate times decay**epoch. seconds[k, t] is arm k's "
-        "share of the time that epoch t + 1 of its group took, in proportion to what its steps "
-        "take alone."
+        f"held-out images{shifted}; learning rate times decay**epoch{rising}. seconds[k, t] is "
+        "arm k's share of the time that epoch t + 1 of its group took, in proportion to what its "
+        "steps take alone."
     )
 
 
