@@ -26,7 +26,7 @@ def test_packaged_tables_load(name: str) -> None:
     assert task.epochs >= 39
     assert np.isfinite(task.untrained)
     assert np.all((task.features >= 0) & (task.features <= 1))
-    assert task.unit == (10 if name == "fcnet_mnist" else 1)
+    assert task.unit == {"fcnet_mnist": 10, "arch2_cifar10": 4}.get(name, 1)
     assert bool(task.groups) == name.startswith("arch")
 
 
