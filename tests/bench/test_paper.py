@@ -117,6 +117,8 @@ def test_intervals_are_students() -> None:
     assert found.high - 11 == pytest.approx(4.302653 / np.sqrt(3), rel=1e-5)
     assert found.above
     assert not found.below
+    assert interval(np.array([-3.0, -2.0, -1.0])).text(1) == "−2.0 ± 2.5"
+    assert found.text(0, signed=True) == "+11 ± 2"
     single = interval(np.array([1.0]))
     assert single.high == np.inf
     assert single.text() == "1.000"
@@ -207,6 +209,8 @@ def test_the_slow_family() -> None:
     falling = shares("bhpt", (0.8, 0.5, 0.2)) + shares("hyperband", (0.5, 0.5, 0.5))
     assert claims.slow_family(rising).verdict == "holds"
     assert claims.slow_family(falling).verdict == "does not hold"
+    dips = shares("bhpt", (0.2, 0.1, 0.8)) + shares("hyperband", (0.5, 0.5, 0.5))
+    assert claims.slow_family(dips).verdict == "partly"
     assert claims.slow_family([]).verdict == "not run"
 
 

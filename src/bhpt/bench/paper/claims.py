@@ -6,6 +6,7 @@ claimed side, fails where it lies on the other, and is open in between.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ BASELINES = ("rollout", "hyperband", "gp-ei")  # of the paper's synthetic figure
 REAL_BASELINES = ("smac", "hyperband", "fabolas", "freeze-thaw")  # of its real ones
 SLOW = ("arch2_cifar10", "resnet")  # the task with a family that learns slowly and ends lower
 _SAME = 0.02  # regrets that differ by less are about the same
+_ROUNDING = 0.0005  # nobody counts as behind by less
 _PAPER_SECONDS = {"bhpt": 11.89, "hyperband": 0.01, "gp-ei": 0.40, "rollout": 1007.06}
 TIMED_BUDGET = 100
 
@@ -95,7 +97,7 @@ def _lowest(evidence: Evidence, tasks: Sequence[str], rivals: Sequence[str], say
             cells += 1
             ahead += gap.below
             behind += gap.above
-            if gap.mean > 0:
+            if gap.mean > _ROUNDING:
                 where = f"B={budget}" if len(tasks) == 1 else f"{task} B={budget}"
                 lost.append(f"{where} behind {theirs} by {gap.text()}")
     if not cells:
@@ -122,7 +124,7 @@ def bo_against_hyperband(evidence: Evidence) -> Claim:
     budgets, gaps = _gaps(evidence, "gp-ei", "hyperband")
     if not gaps:
         return Claim(says, "", "not run")
-    measured = "GP-EI less Hyperband: " + _listed(budgets, gaps)
+    measured = "GP-EI less Hyperband: " + _gaps_listed(budgets, gaps)
     small, large = gaps[0], gaps[-1]
     verdict = _both(small.below, large.above, contradicted=small.above or large.below)
     return Claim(says, measured, verdict)
@@ -134,7 +136,7 @@ def rollout_like_hyperband(evidence: Evidence) -> Claim:
     budgets, gaps = _gaps(evidence, "rollout", "hyperband")
     if not gaps:
         return Claim(says, "", "not run")
-    measured = "Rollout less Hyperband: " + _listed(budgets, gaps)
+    measured = "Rollout less Hyperband: " + _gaps_listed(budgets, gaps)
     return Claim(says, measured, _alike(gaps))
 
 
@@ -147,11 +149,12 @@ def trend(evidence: Evidence, metric: str, *, rising: bool, says: str) -> Claim:
             return Claim(says, "", "not run")
         means = [evidence.mean(SYNTHETIC, policy, b, metric).mean for b in budgets]
         arrow = " → ".join(f"{mean:.2f}" for mean in means)
-        parts.append(f"{policy}: {arrow}")
+        parts.append(f"{policy} {arrow}")
         change = means[-1] - means[0]
         right.append(change > 0.05 if rising else change < -0.05)
     verdict: Verdict = "holds" if all(right) else "partly" if any(right) else "does not hold"
-    return Claim(f"{says} (synthetic; BHPT and BO)", "; ".join(parts), verdict)
+    measured = f"B = {', '.join(map(str, budgets))}: {'; '.join(parts)}"
+    return Claim(f"{says} (synthetic; BHPT and BO)", measured, verdict)
 
 
 def epsilon_on_real(evidence: Evidence, tasks: Sequence[str]) -> Claim:
@@ -165,13 +168,13 @@ def epsilon_on_real(evidence: Evidence, tasks: Sequence[str]) -> Claim:
         half = len(gaps) // 2
         small += gaps[:half]
         large += gaps[-half:] if half else []
-        parts.append(f"{task} " + ", ".join(f"{gap.mean:+.3f}" for gap in gaps))
+        parts.append(f"{task} " + ", ".join(_signed(gap.mean) for gap in gaps))
     says = "BHPT-ε is better at small budgets on real tasks, BHPT at large"
     if not small:
         return Claim(says, "", "not run")
     measured = (
-        f"BHPT-ε less BHPT, smaller half of the budgets {_mean(small):+.3f}, larger half "
-        f"{_mean(large):+.3f} ({'; '.join(parts)})"
+        f"BHPT-ε less BHPT, smaller half of the budgets {_signed(_mean(small))}, larger half "
+        f"{_signed(_mean(large))} ({'; '.join(parts)})"
     )
     surely_small = sum(g.below for g in small), sum(g.above for g in small)
     surely_large = sum(g.above for g in large), sum(g.below for g in large)
@@ -190,8 +193,9 @@ def exhaustion_rule(evidence: Evidence) -> Claim:
     _, greedy = _gaps(evidence, "q-eps-alone", "bhpt-eps")
     if not plain or not greedy:
         return Claim(says, "", "not run")
-    measured = f"Q alone less BHPT: {_listed(budgets, plain)}. Q-ε alone less BHPT-ε: " + _listed(
-        budgets, greedy
+    measured = (
+        f"Q alone less BHPT: {_gaps_listed(budgets, plain)}. "
+        f"Q-ε alone less BHPT-ε: {_gaps_listed(budgets, greedy)}"
     )
     hurt, helped = sum(g.above for g in plain), sum(g.below for g in plain)
     more = _mean(plain) > _mean(greedy)
@@ -209,30 +213,31 @@ def sampled_hypers(evidence: Evidence) -> Claim:
     budgets, gaps = _gaps(evidence, "bhpt-sampled", "bhpt")
     if not gaps:
         return Claim(says, "", "not run")
-    measured = "sampled less true: " + _listed(budgets, gaps)
+    measured = "sampled less true: " + _gaps_listed(budgets, gaps)
     return Claim(says, measured, _alike(gaps))
 
 
 def slow_family(shares: Sequence[GroupShare]) -> Claim:
-    """BHPT's share on the slow family rises with the budget; Hyperband's stays."""
+    """BHPT's share on the slow family rises with the budget and never falls; Hyperband's stays."""
     task, group = SLOW
     says = "BHPT spends more on the slow family as B grows; Hyperband does not adapt"
     parts, rises = [], {}
+    surely, falls = False, False
     for policy in ("bhpt", "hyperband"):
         means = _shares(shares, task, group, policy)
         if len(means) < 2:
             return Claim(says, "", "not run")
-        parts.append(f"{policy}: " + " → ".join(f"{m.mean:.2f}" for m in means.values()))
-        first, *_, last = means.values()
+        parts.append(f"{policy} " + _listed(list(means), list(means.values()), digits=2))
+        first, *_, last = steps = list(means.values())
         rises[policy] = last.mean - first.mean
         if policy == "bhpt":
             surely = last.low > first.high
-    measured = f"share on {group} of {task}, smallest to largest budget: " + "; ".join(parts)
+            falls = any(one.low > other.high for one, other in pairwise(steps))
+    measured = f"share on {group} of {task}: " + "; ".join(parts)
     good = rises["bhpt"] > 0.05 and rises["bhpt"] > rises["hyperband"]
-    verdict: Verdict = (
-        "does not hold" if rises["bhpt"] <= 0 else "holds" if good and surely else "partly"
-    )
-    return Claim(says, measured, verdict)
+    if rises["bhpt"] <= 0:
+        return Claim(says, measured, "does not hold")
+    return Claim(says, measured, "holds" if good and surely and not falls else "partly")
 
 
 def _shares(
@@ -275,9 +280,9 @@ def decision_times(evidence: Evidence) -> Claim:
     if set(found) != set(_PAPER_SECONDS):
         return Claim(says, "", "not run")
     measured = ", ".join(
-        f"{name} {t.seconds:.2f} s ({t.paper / t.seconds:.0f}× faster)"
+        f"{name} {t.seconds:#.3g} s ({t.paper / t.seconds:.0f}× faster)"
         if t.paper is not None and t.paper > t.seconds
-        else f"{name} {t.seconds:.2f} s"
+        else f"{name} {t.seconds:#.3g} s"
         for name, t in found.items()
     )
     order = found["hyperband"].seconds < found["bhpt"].seconds < found["rollout"].seconds
@@ -286,6 +291,15 @@ def decision_times(evidence: Evidence) -> Claim:
 
 def _listed(budgets: Sequence[int], values: Sequence[Interval], digits: int = 3) -> str:
     return ", ".join(f"B={b} {v.text(digits)}" for b, v in zip(budgets, values, strict=True))
+
+
+def _gaps_listed(budgets: Sequence[int], gaps: Sequence[Interval]) -> str:
+    pairs = zip(budgets, gaps, strict=True)
+    return ", ".join(f"B={b} {gap.text(signed=True)}" for b, gap in pairs)
+
+
+def _signed(value: float) -> str:
+    return f"{value:+z.3f}".replace("-", "−")
 
 
 def _mean(gaps: Sequence[Interval]) -> float:

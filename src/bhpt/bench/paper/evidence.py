@@ -36,11 +36,11 @@ class Interval:
         """Surely above zero."""
         return self.low > 0
 
-    def text(self, digits: int = 3) -> str:
-        """The mean with half the width of its interval."""
+    def text(self, digits: int = 3, *, signed: bool = False) -> str:
+        """The mean with half the width of its interval; a difference has a sign."""
         half = (self.high - self.low) / 2
         spread = f" ± {half:.{digits}f}" if np.isfinite(half) else ""
-        return f"{self.mean:.{digits}f}{spread}"
+        return f"{self.mean:{'+' if signed else ''}z.{digits}f}{spread}".replace("-", "−")
 
 
 def interval(values: FloatArray) -> Interval:

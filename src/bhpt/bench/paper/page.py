@@ -16,8 +16,9 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .
 th, td { padding: .2rem .7rem; text-align: right; vertical-align: top; white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
 thead th { border-bottom: 1px solid #999; } tbody tr:nth-child(even) { background: #f7f7f7; }
-table.words td { text-align: left; white-space: normal; }
-table.words td:first-child { width: 22rem; }
+table.words td, table.words th { text-align: left; white-space: normal; }
+table.words td:first-child { width: 20rem; } table.words td:nth-child(2) { white-space: nowrap; }
+.wide table { font-size: 13px; } .wide th, .wide td { padding: .2rem .5rem; }
 td.strong { font-weight: 700; }
 .wide { overflow-x: auto; } figure { margin: 1rem 0; } img { max-width: 100%; }
 figcaption, .note { color: #555; } pre { background: #f4f4f4; padding: .7rem; overflow-x: auto; }

@@ -57,7 +57,7 @@ def about_run(collected: Collected) -> list[str]:
     honest = (
         "The synthetic sets are anchored (see the documentation): the paper does not say how its "
         "curves start. The real tables are our own: networks trained anew, not the authors' "
-        "curves. Budgets go up to where BHPT finds the optimum."
+        "curves. Budgets go up to where BHPT finds the optimum, at most to the longest of the plan."
     )
     lines = [said, honest]
     if collected.left_out:
@@ -151,7 +151,7 @@ def _families(collected: Collected) -> "Iterator[tuple[Drawn, Figure | None]]":
         Drawn(
             "Share of the budget by architecture",
             f"Part of the units that went to {group}; the rest went to the other family. In "
-            "arch2_cifar10 it learns more slowly and ends lower.",
+            "arch2_cifar10, which was made for this figure, it learns more slowly and ends lower.",
             "architecture_share",
         ),
         figures.group_share(collected.shares, group),
