@@ -1,0 +1,91 @@
+"""The learned predictor: how low a curve will get within its horizon, as a histogram.
+
+Notation:
+    K  arms, R  arms looked at, Q  quantiles
+    w  further improvement of an arm, in units of S, the best improvement of all so far
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bhpt.beliefs.learned.network import EDGES, Weights, histogram, trunk
+from bhpt.beliefs.learned.observing import Sight, see, untrained_loss
+from bhpt.domain import FloatArray, IntArray, View
+
+_LOW = np.array([0.0, *EDGES])  # of each bin
+_HIGH = np.array([0.0, *EDGES[1:], 2 * EDGES[-1]])  # the first bin stands for no improvement
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """Chances of further improvement.
+
+    Attributes:
+        arms: Arms looked at, [R].
+        chances: Of each bin, [R, bins].
+        now: Lowest loss of each arm so far, ℓ_0 where there is none, [R].
+        scale: S, as a loss; 0 if nothing has improved yet, and then nothing is predicted.
+    """
+
+    arms: IntArray
+    chances: FloatArray
+    now: FloatArray
+    scale: float
+
+    def quantiles(self, probabilities: Sequence[float]) -> FloatArray:
+        """Quantiles of the lowest loss at the horizon, [Q, R]."""
+        below = np.cumsum(self.chances, axis=1)
+        found = []
+        for p in probabilities:
+            upper = np.minimum((below < 1 - p).sum(axis=1), self.chances.shape[1] - 1)
+            mass = np.take_along_axis(self.chances, upper[:, None], axis=1)[:, 0]
+            end = np.take_along_axis(below, upper[:, None], axis=1)[:, 0]
+            part = np.clip(1 - (end - (1 - p)) / np.maximum(mass, 1e-12), 0.0, 1.0)
+            found.append(_between(_LOW[upper], _HIGH[upper], part))
+        return np.asarray(self.now - self.scale * np.stack(found))
+
+    def mean(self) -> FloatArray:
+        """Expected lowest loss at the horizon, [R]."""
+        return np.asarray(self.now - self.scale * (self.chances @ _MIDDLE))
+
+    def deviation(self) -> FloatArray:
+        """Its standard deviation, [R]."""
+        first, second = self.chances @ _MIDDLE, self.chances @ _MIDDLE**2
+        return np.asarray(self.scale * np.sqrt(np.maximum(second - first**2, 0.0)))
+
+
+def _between(low: FloatArray, high: FloatArray, part: FloatArray) -> FloatArray:
+    """A point within a bin, even in the logarithm; the first bin is a point."""
+    inside = np.maximum(low, 1e-12) * (np.maximum(high, 1e-12) / np.maximum(low, 1e-12)) ** part
+    return np.where(high > 0, inside, 0.0)
+
+
+_MIDDLE = _between(_LOW, _HIGH, np.full(len(_LOW), 0.5))
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedEnds:
+    """Predicts ends with a network that was trained on many curves."""
+
+    weights: Weights
+
+    def histogram(self, view: View, sight: Sight) -> Histogram:
+        """Chances of further improvement of each arm within its horizon."""
+        moment = sight.moment
+        made = trunk(np, self.weights, sight.arms, sight.study, moment.exists)
+        raw = histogram(np, self.weights, made)
+        chances = np.exp(raw - raw.max(axis=1, keepdims=True))
+        chances /= chances.sum(axis=1, keepdims=True)
+        gained = moment.q[np.arange(len(sight.rows)), moment.n]
+        now = untrained_loss(view) - gained
+        return Histogram(sight.rows, chances, now, float(gained.max(initial=0.0)))
+
+    def ends(self, view: View, quantiles: Sequence[float]) -> FloatArray:
+        """Quantiles of the lowest loss that each arm will have had, [Q, K]; NaN if unknown."""
+        drawn = self.histogram(view, see(view))
+        found = np.full((len(quantiles), view.arms), np.nan)
+        if drawn.scale > 0:
+            found[:, drawn.arms] = drawn.quantiles(quantiles)
+        return found

@@ -1,0 +1,52 @@
+"""The networks: what is made of each arm, given all of them, and what is read off it.
+
+Notation:
+    K  arms, F  features of an arm, G  features of the study, H  hidden units.
+"""
+
+from typing import Any
+
+Array = Any  # of NumPy or of JAX
+Weights = dict[str, Array]
+
+_NEVER = -1e9
+# Bins of further improvement, in units of the best improvement so far: none, then by factors.
+EDGES = tuple(10 ** (-4 + 4.3 * i / 40) for i in range(41))
+
+
+def _smooth(xp: Any, x: Array) -> Array:
+    """x · σ(1.7 x), a smooth rectifier."""
+    return x / (1.0 + xp.exp(-1.7 * xp.clip(x, -20.0, 20.0)))
+
+
+def trunk(xp: Any, weights: Weights, arms: Array, study: Array, exists: Array) -> Array:
+    """What the network makes of each arm, [K, 2H], the last H of it the same for all."""
+    seen = exists * arms[:, 0]
+    leader = xp.argmax(arms[:, 3] * (1.0 + arms[:, 6]))
+    shared = xp.concatenate([study, arms[leader]])
+    hidden = _smooth(xp, arms @ weights["arm"] + shared @ weights["study"] + weights["bias"])
+    hidden = _smooth(xp, hidden @ weights["mix"] + weights["mix_bias"])
+    inside = exists[:, None] * hidden
+    pooled = xp.concatenate(
+        [
+            (seen[:, None] * hidden).sum(axis=0) / (seen.sum() + 1.0),
+            xp.max(xp.where(seen[:, None] > 0, hidden, 0.0), axis=0),
+            inside.sum(axis=0) / (exists.sum() + 1.0),
+            shared,
+        ]
+    )
+    context = _smooth(xp, pooled @ weights["pool"] + weights["pool_bias"])
+    out = _smooth(xp, hidden @ weights["own"] + context @ weights["others"] + weights["own_bias"])
+    return xp.concatenate([out, xp.broadcast_to(context, out.shape)], axis=1)
+
+
+def preferences(xp: Any, weights: Weights, out: Array, can: Array) -> Array:
+    """Logarithm of the unnormalised chance that an arm is run next, [K]."""
+    raw = out[:, : weights["choice"].shape[0]] @ weights["choice"]
+    return xp.where(can > 0, raw, _NEVER)
+
+
+def histogram(xp: Any, weights: Weights, out: Array) -> Array:
+    """Logarithms of unnormalised chances of each bin of further improvement, [K, bins]."""
+    raw: Array = out[:, : weights["bins"].shape[0]] @ weights["bins"] + weights["bins_bias"]
+    return raw

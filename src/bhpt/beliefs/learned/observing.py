@@ -1,0 +1,108 @@
+"""From a view to what the networks are told.
+
+Notation:
+    K  arms, R  arms looked at, T  units of a full training, n_k  units of arm k
+    q_k(t) = ℓ_0 - lowest loss of arm k within t units, at least 0
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from bhpt.beliefs.learned.features import NOISE, Geometry, Moment, features, geometry
+from bhpt.beliefs.scale import estimate_untrained
+from bhpt.domain import BoolArray, FloatArray, IntArray, View
+
+_MOST_UNTRIED = 1000  # of more untried arms, as many by chance are looked at
+_CHANCE = 5  # the stream of random numbers that chooses them
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """What the networks are told of a view.
+
+    Attributes:
+        rows: Arms looked at, in order, [R].
+        moment: Their state.
+        arms: Their features, [R, F].
+        study: Features of the study, [G].
+    """
+
+    rows: IntArray
+    moment: Moment
+    arms: FloatArray
+    study: FloatArray
+
+
+def see(view: View) -> Sight:
+    """Look at a view."""
+    rows = looked_at(view)
+    moment, shape = observe(view, rows)
+    return Sight(rows, moment, *features(np, moment, shape))
+
+
+def looked_at(view: View) -> IntArray:
+    """All arms that were tried or can be, but of very many untried ones a random part, [R]."""
+    tried = view.curves.count_by_arm > 0
+    fresh = np.flatnonzero(view.choosable & ~tried)
+    if len(fresh) > _MOST_UNTRIED:
+        order = np.random.default_rng((view.seed, _CHANCE)).random(view.arms)
+        fresh = fresh[np.argsort(order[fresh])[:_MOST_UNTRIED]]
+    return np.sort(np.concatenate([np.flatnonzero(tried), fresh]))
+
+
+def observe(view: View, rows: IntArray) -> tuple[Moment, Geometry]:
+    """The state of these arms, and how their configurations lie."""
+    curves = view.curves
+    n = -(-curves.count_by_arm[rows] // view.unit)
+    shape = _geometry(view.features[rows].tobytes(), len(rows))
+    last = np.zeros(view.arms)
+    if len(curves.reports):
+        last[curves.visited[curves.reports[-1, 0]]] = 1.0
+    moment = Moment(
+        q=improvements(view, rows, int(n.max(initial=0))),
+        n=n,
+        r=view.bought(view.left)[rows].astype(float),
+        total=float(-(-curves.epochs // view.unit)),
+        exists=np.ones(len(rows)),
+        open=view.choosable[rows].astype(float),
+        last=last[rows],
+        covariance=posterior(shape.prior, n > 0),
+    )
+    return moment, shape
+
+
+@lru_cache(maxsize=2)
+def _geometry(configurations: bytes, arms: int) -> Geometry:
+    """Neighbourhoods, made once for a study and not for every decision."""
+    x = np.frombuffer(configurations).reshape(arms, -1)
+    return geometry(np, x, np.ones(arms), np.ones(x.shape[1]))
+
+
+def untrained_loss(view: View) -> float:
+    """ℓ_0, or a guess of it."""
+    return estimate_untrained(view.curves) if view.untrained is None else view.untrained
+
+
+def improvements(view: View, rows: IntArray, longest: int) -> FloatArray:
+    """q, zero where not observed, [R, longest + 1] (at least two columns)."""
+    curves, unit = view.curves, view.unit
+    q = np.zeros((len(rows), max(longest, 1) + 1))
+    if longest:
+        losses = curves.losses[:, : curves.longest]
+        usable = curves.observed & np.isfinite(losses)
+        gained = np.where(usable, untrained_loss(view) - np.where(usable, losses, 0.0), 0.0)
+        gained = np.maximum.accumulate(np.maximum(gained, 0.0), axis=1)
+        ends = np.minimum(np.arange(1, longest + 1) * unit, curves.longest) - 1
+        q[np.searchsorted(rows, curves.visited), 1 : longest + 1] = gained[:, ends]
+    return q
+
+
+def posterior(prior: FloatArray, seen: BoolArray) -> FloatArray:
+    """Covariance of what arms are like once some have been seen, [R, R]."""
+    cross = prior[:, seen]
+    root = np.linalg.cholesky(cross[seen] + NOISE * np.eye(int(seen.sum())))
+    half = np.linalg.solve(root, cross.T)
+    left: FloatArray = prior - half.T @ half
+    return left

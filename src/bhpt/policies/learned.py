@@ -1,0 +1,76 @@
+"""The learned policy: a small network that has played millions of studies under a budget.
+
+It is told how far each arm has come and how far what is left would take it, and says which arm to
+run next. It was trained on real and invented curves to end with the best model
+(`benchmarks/policy`). Nothing is fitted while a study runs, so a decision takes a millisecond; a
+second network predicts where the arms would end, for people and for the store of checkpoints.
+
+Notation:
+    K  arms, R  arms looked at.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bhpt.beliefs.learned.ends import LearnedEnds
+from bhpt.beliefs.learned.network import Weights, preferences, trunk
+from bhpt.beliefs.learned.observing import Sight, see
+from bhpt.beliefs.learned.weights import shipped
+from bhpt.domain import BoolArray, FloatArray, View
+from bhpt.policies.interface import Decision, Explanation
+
+_TIES = 1e-9  # untried arms that are liked alike are taken by chance
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """Runs the arm that the network prefers.
+
+    Attributes:
+        weights: Of the network that chooses.
+        ends: Predicts what is shown beside the choice.
+    """
+
+    weights: Weights = field(default_factory=lambda: shipped("policy"))
+    ends: LearnedEnds = field(default_factory=lambda: LearnedEnds(shipped("ends")))
+
+    def decide(self, view: View) -> Decision | None:
+        """The arm that the network would run next, None when none can be run."""
+        if not view.choosable.any():
+            return None
+        sight = see(view)
+        at = likeliest(self.preferences(sight), sight.moment.n == 0, view.rng())
+        arm = int(sight.rows[at])
+        return Decision(arm, self._explain(view, sight, arm))
+
+    def preferences(self, sight: Sight) -> FloatArray:
+        """The network's preference for each arm, very low where it cannot run, [R]."""
+        moment = sight.moment
+        made = trunk(np, self.weights, sight.arms, sight.study, moment.exists)
+        liked: FloatArray = preferences(np, self.weights, made, moment.open)
+        return liked
+
+    def _explain(self, view: View, sight: Sight, arm: int) -> Explanation:
+        drawn = self.ends.histogram(view, sight)
+        end, spread, value = (np.full(view.arms, np.nan) for _ in range(3))
+        count = int(view.curves.count_by_arm[arm])
+        if not drawn.scale:
+            return Explanation(f"arm {arm}: a first look", end, spread, value)
+        end[drawn.arms], spread[drawn.arms] = drawn.mean(), drawn.deviation()
+        why = "a first look" if not count else "go on"
+        text = (
+            f"arm {arm} after {count} epochs: predicted to end at "
+            f"{end[arm]:.4g} ± {spread[arm]:.2g}; {why}"
+        )
+        return Explanation(text, end, spread, value)
+
+
+def likeliest(liked: FloatArray, untried: BoolArray, rng: np.random.Generator) -> int:
+    """Index of the preferred arm; the untried ones, which are much alike, count together."""
+    new = np.where(untried, liked, -np.inf)
+    known = np.where(untried, -np.inf, liked)
+    top = new.max()
+    if np.isfinite(top) and top + np.log(np.exp(new - top).sum()) > known.max():
+        return int(np.argmax(new + _TIES * rng.random(len(new))))
+    return int(np.argmax(known))
