@@ -75,7 +75,7 @@ class LearnedEnds:
         """Chances of further improvement of each arm within its horizon."""
         moment = sight.moment
         made = trunk(np, self.weights, sight.arms, sight.study, moment.exists)
-        raw = histogram(np, self.weights, made)
+        raw = histogram(self.weights, made)
         chances = np.exp(raw - raw.max(axis=1, keepdims=True))
         chances /= chances.sum(axis=1, keepdims=True)
         gained = moment.q[np.arange(len(sight.rows)), moment.n]

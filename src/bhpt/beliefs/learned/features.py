@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Array = Any  # of NumPy or of JAX
+Xp = Any  # NumPy, or JAX's twin of it
 
 _TINY = 1e-9
 _SHARP = 1e-3  # differences of less than a thousandth of the best improvement look alike
@@ -26,7 +27,7 @@ _CONSTANT = 4.0  # prior variance of the level that all arms share
 NOISE = 0.1  # variance of what an arm shows, beside a kernel of height 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Geometry:
     """What the configurations alone decide; the same for a whole study.
 
@@ -39,7 +40,7 @@ class Geometry:
     prior: Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Moment:
     """A moment of a study.
 
@@ -64,7 +65,36 @@ class Moment:
     covariance: Array
 
 
-def geometry(xp: Any, x: Array, exists: Array, used: Array) -> Geometry:
+@dataclass(frozen=True, eq=False)
+class _Standing:
+    """Where arms stand, relative to the best of them.
+
+    Attributes:
+        seen: 1 for arms that have been tried, [K].
+        untried: 1 for arms that have not been and can be, [K].
+        u: Improvements in units of S, [K, T + 1].
+        cur: u of each arm now, 0 if untried, [K].
+        first: u of each arm after its first unit, 0 if untried, [K].
+        top: The highest of `cur`.
+        have: 1 if anything has improved, else 0.
+        steps: Units that each arm has had, as floats, [K].
+        horizon: Units that each arm can still have, [K].
+        total: T, as a float.
+    """
+
+    seen: Array
+    untried: Array
+    u: Array
+    cur: Array
+    first: Array
+    top: Array
+    have: Array
+    steps: Array
+    horizon: Array
+    total: Array
+
+
+def geometry(xp: Xp, x: Array, exists: Array, used: Array) -> Geometry:
     """Neighbourhoods of configurations.
 
     Args:
@@ -88,136 +118,190 @@ def geometry(xp: Any, x: Array, exists: Array, used: Array) -> Geometry:
     return Geometry(near, _CONSTANT + 0.5 * additive + 0.5 * xp.exp(-relative / _NEAR[1] ** 2))
 
 
-def at(xp: Any, table: Array, index: Array) -> Array:
+def at(xp: Xp, table: Array, index: Array) -> Array:
     """table[k, index[k]] for every k."""
     return xp.take_along_axis(table, index[:, None], axis=1)[:, 0]
 
 
-def _log(xp: Any, value: Array) -> Array:
+def _log(xp: Xp, value: Array) -> Array:
     """Small and large gaps told apart alike: 0 at 1, -1 below a thousandth."""
     return xp.log10(xp.maximum(value, 0.0) + _SHARP) / 3.0
 
 
-def _mean(xp: Any, values: Array, weights: Array) -> Array:
+def _mean(xp: Xp, values: Array, weights: Array) -> Array:
     return (values * weights).sum() / xp.maximum(weights.sum(), _TINY)
 
 
-def features(xp: Any, moment: Moment, shape: Geometry) -> tuple[Array, Array]:
-    """Features of every arm, [K, F], and of the study, [G]."""
-    q, n, exists = moment.q, moment.n, moment.exists
-    total = 1.0 * moment.total
-    seen = exists * (n > 0)
-    now = at(xp, q, n) * seen
-    best = now.max()
-    have = 1.0 * (best > _TINY)
-    u = q / xp.maximum(best, _TINY)
-    cur = at(xp, u, n) * seen
-    first = u[:, 1] * seen
-    top = cur.max()
-    count = xp.maximum(seen.sum(), 1.0)
-    untried = exists * moment.open * (n == 0)
+def features(xp: Xp, moment: Moment, shape: Geometry) -> tuple[Array, Array]:
+    """Features of every arm, [K, F], and of the study, [G].
 
-    steps = 1.0 * n
-    horizon = xp.clip(moment.r, 0.0, total - steps)
-    last_gain = (cur - at(xp, u, xp.maximum(n - 1, 0))) * seen
-    quarter = (cur - at(xp, u, n - xp.maximum(n // 4, xp.minimum(n, 1)))) * seen
-    half = (cur - at(xp, u, n // 2)) * seen
-    doublings = xp.log2((steps + horizon + _TINY) / xp.maximum(steps, 1.0) + 1.0 * (n == 0))
-    ahead = cur + half * doublings
-    slow = cur + 0.5 * half * doublings
-
-    then = xp.take(u, n, axis=1)  # [j, k]: where arm j was when it had had as much as arm k
-    reached = seen[:, None] * (n[:, None] >= n[None, :])
-    rivals = xp.maximum(reached.sum(axis=0), 1.0)
-    better = (reached * (then > cur[None, :] + _TINY)).sum(axis=0) / rivals
-    envelope = (reached * then).max(axis=0)
-    beyond = seen[:, None] * (n[:, None] > n[None, :])
-    gains = (cur[:, None] - then) * beyond
-    teachers = xp.maximum(beyond.sum(axis=0), 1.0)
-    typical_gain = gains.sum(axis=0) / teachers
-    largest_gain = gains.max(axis=0)
-
-    mean_cur = _mean(xp, cur, seen)
-    mean_first = _mean(xp, first, seen)
-    crowd = shape.near @ seen  # [2, K]
-    near_cur = (shape.near @ (seen * (cur - mean_cur))) / (crowd + 0.5)
-    near_first = (shape.near @ (seen * (first - mean_first))) / (crowd + 0.5)
-    # A Gaussian process' mean of anything that tried arms show: P y / σ² is linear in y.
-    shown = xp.stack([first, cur, (0.5 - better) * seen, xp.clip(slow, 0.0, 2.0) * seen], axis=1)
-    expected = moment.covariance @ shown / NOISE * have  # [K, 4]
-    highest = xp.max(xp.where(untried[:, None] > 0, expected, -1e3), axis=0)
-    behind = xp.clip(highest * (untried.sum() > 0) - expected, -3.0, 3.0)
-    doubt = xp.sqrt(xp.maximum(xp.diagonal(moment.covariance), 0.0) / xp.diagonal(shape.prior))
-    waiting = (u >= cur[:, None] - _TINY) * (xp.arange(u.shape[1])[None, :] <= n[:, None])
-
+    New features of arms go last: so trained weights can be grown to fit them.
+    """
+    s = _stand(xp, moment)
+    progress, slow = _progress(xp, moment, s)
+    rivals, better = _rivals(xp, moment, s)
+    shown = xp.stack(
+        [s.first, s.cur, (0.5 - better) * s.seen, xp.clip(slow, 0.0, 2.0) * s.seen], axis=1
+    )
     per_arm = [
-        seen,
+        *_standing(xp, moment, s),
+        *progress,
+        *rivals,
+        *_neighbours(xp, shape, s),
+        *_expected(xp, moment, shape, s, shown),
+        _plateau(xp, moment, s),
+    ]
+    arms = xp.clip(xp.stack(per_arm, axis=1), -3.0, 3.0) * moment.exists[:, None]
+    return arms, xp.clip(xp.stack(_study(xp, moment, s)), -3.0, 3.0)
+
+
+def _stand(xp: Xp, moment: Moment) -> _Standing:
+    n, seen = moment.n, moment.exists * (moment.n > 0)
+    best = (at(xp, moment.q, n) * seen).max()
+    u = moment.q / xp.maximum(best, _TINY)
+    cur = at(xp, u, n) * seen
+    total, steps = 1.0 * moment.total, 1.0 * n
+    return _Standing(
+        seen=seen,
+        untried=moment.exists * moment.open * (n == 0),
+        u=u,
+        cur=cur,
+        first=u[:, 1] * seen,
+        top=cur.max(),
+        have=1.0 * (best > _TINY),
+        steps=steps,
+        horizon=xp.clip(moment.r, 0.0, total - steps),
+        total=total,
+    )
+
+
+def _standing(xp: Xp, moment: Moment, s: _Standing) -> list[Array]:
+    """How far each arm has come, and how far it can still go."""
+    return [
+        s.seen,
         moment.open,
         moment.last,
-        1.0 * (cur >= top - _TINY) * seen,
-        xp.log1p(steps) / 4.0,
-        steps / total,
-        xp.log1p(horizon) / 4.0,
-        horizon / total,
-        xp.log1p(horizon / (steps + 1.0)) / 4.0,
+        1.0 * (s.cur >= s.top - _TINY) * s.seen,
+        xp.log1p(s.steps) / 4.0,
+        s.steps / s.total,
+        xp.log1p(s.horizon) / 4.0,
+        s.horizon / s.total,
+        xp.log1p(s.horizon / (s.steps + 1.0)) / 4.0,
         xp.log1p(moment.r) / 6.0,
-        cur,
-        _log(xp, 1.0 - cur),
-        first,
-        _log(xp, first.max() - first) * seen,
-        _log(xp, last_gain) * seen,
-        _log(xp, quarter) * seen,
-        _log(xp, half) * seen,
+        s.cur,
+        _log(xp, 1.0 - s.cur),
+        s.first,
+        _log(xp, s.first.max() - s.first) * s.seen,
+    ]
+
+
+def _progress(xp: Xp, moment: Moment, s: _Standing) -> tuple[list[Array], Array]:
+    """How fast each arm improves and where that leads; and the slower of two guesses, [K]."""
+    n = moment.n
+    last_gain = (s.cur - at(xp, s.u, xp.maximum(n - 1, 0))) * s.seen
+    quarter = (s.cur - at(xp, s.u, n - xp.maximum(n // 4, xp.minimum(n, 1)))) * s.seen
+    half = (s.cur - at(xp, s.u, n // 2)) * s.seen
+    doublings = xp.log2((s.steps + s.horizon + _TINY) / xp.maximum(s.steps, 1.0) + 1.0 * (n == 0))
+    ahead = s.cur + half * doublings
+    slow = s.cur + 0.5 * half * doublings
+    told = [
+        _log(xp, last_gain) * s.seen,
+        _log(xp, quarter) * s.seen,
+        _log(xp, half) * s.seen,
         xp.clip(ahead, 0.0, 3.0),
         xp.clip(slow, 0.0, 3.0),
+    ]
+    return told, slow
+
+
+def _rivals(xp: Xp, moment: Moment, s: _Standing) -> tuple[list[Array], Array]:
+    """Each arm beside the others when they had had as much; and the part that was better, [K]."""
+    n = moment.n
+    then = xp.take(s.u, n, axis=1)  # [j, k]: where arm j was when it had had as much as arm k
+    reached = s.seen[:, None] * (n[:, None] >= n[None, :])
+    rivals = xp.maximum(reached.sum(axis=0), 1.0)
+    better = (reached * (then > s.cur[None, :] + _TINY)).sum(axis=0) / rivals
+    envelope = (reached * then).max(axis=0)
+    beyond = s.seen[:, None] * (n[:, None] > n[None, :])
+    gains = (s.cur[:, None] - then) * beyond
+    teachers = xp.maximum(beyond.sum(axis=0), 1.0)
+    typical = gains.sum(axis=0) / teachers
+    told = [
         better,
-        _log(xp, envelope - cur) * seen,
+        _log(xp, envelope - s.cur) * s.seen,
         xp.log1p(rivals) / 4.0,
         xp.log1p(teachers) / 4.0,
-        xp.clip(typical_gain, 0.0, 1.0),
-        xp.clip(largest_gain, 0.0, 1.0),
-        xp.clip(cur + typical_gain, 0.0, 2.0) * seen,
-        near_cur[0],
-        near_cur[1],
-        near_first[0],
-        near_first[1],
-        xp.log1p(crowd[0]) / 3.0,
-        xp.log1p(crowd[1]) / 3.0,
-        xp.clip(expected[:, 0], -2.0, 2.0),
+        xp.clip(typical, 0.0, 1.0),
+        xp.clip(gains.max(axis=0), 0.0, 1.0),
+        xp.clip(s.cur + typical, 0.0, 2.0) * s.seen,
+    ]
+    return told, better
+
+
+def _neighbours(xp: Xp, shape: Geometry, s: _Standing) -> list[Array]:
+    """How arms with configurations like an arm's have done."""
+    crowd = shape.near @ s.seen  # [2, K]
+    near_cur = (shape.near @ (s.seen * (s.cur - _mean(xp, s.cur, s.seen)))) / (crowd + 0.5)
+    near_first = (shape.near @ (s.seen * (s.first - _mean(xp, s.first, s.seen)))) / (crowd + 0.5)
+    return [*near_cur, *near_first, *(xp.log1p(crowd) / 3.0)]
+
+
+def _expected(xp: Xp, moment: Moment, shape: Geometry, s: _Standing, shown: Array) -> list[Array]:
+    """What a Gaussian process expects of each arm, given what tried arms have shown, [K, 4].
+
+    Its mean of anything that they show is linear in it: P y / σ².
+    """
+    expected = moment.covariance @ shown / NOISE * s.have
+    highest = xp.max(xp.where(s.untried[:, None] > 0, expected, -1e3), axis=0)
+    behind = xp.clip(highest * (s.untried.sum() > 0) - expected, -3.0, 3.0)
+    doubt = xp.sqrt(xp.maximum(xp.diagonal(moment.covariance), 0.0) / xp.diagonal(shape.prior))
+    expected = xp.clip(expected, -2.0, 2.0)
+    return [
+        expected[:, 0],
         behind[:, 0],
         doubt,
-        untried,
-        xp.clip(expected[:, 1], -2.0, 2.0),
+        s.untried,
+        expected[:, 1],
         behind[:, 1],
-        xp.clip(expected[:, 2], -2.0, 2.0),
+        expected[:, 2],
         behind[:, 2],
-        xp.clip(expected[:, 3], -2.0, 2.0),
-        cur - xp.clip(expected[:, 1], -2.0, 2.0) * seen,
-        xp.log1p(waiting.sum(axis=1)) / 4.0 * seen,
+        expected[:, 3],
+        s.cur - expected[:, 1] * s.seen,
     ]
-    arms = xp.clip(xp.stack(per_arm, axis=1), -3.0, 3.0) * exists[:, None]
 
+
+def _plateau(xp: Xp, moment: Moment, s: _Standing) -> Array:
+    """For how long each arm has not improved, [K]."""
+    passed = xp.arange(s.u.shape[1])[None, :] <= moment.n[:, None]
+    level = (s.u >= s.cur[:, None] - _TINY) * passed
+    return xp.log1p(level.sum(axis=1)) / 4.0 * s.seen
+
+
+def _study(xp: Xp, moment: Moment, s: _Standing) -> list[Array]:
+    """The study as a whole: what is left, what was tried, how arms differ."""
+    exists, seen, untried, steps = moment.exists, s.seen, s.untried, s.steps
     left = xp.max(moment.r * moment.open * exists)
-    spread = xp.sqrt(_mean(xp, (first - mean_first) ** 2, seen))
     tried = seen.sum()
-    second = xp.max(xp.where(cur < top - _TINY, cur, 0.0))
-    study = [
-        have,
+    count = xp.maximum(tried, 1.0)
+    mean_first = _mean(xp, s.first, seen)
+    spread = xp.sqrt(_mean(xp, (s.first - mean_first) ** 2, seen))
+    second = xp.max(xp.where(s.cur < s.top - _TINY, s.cur, 0.0))
+    return [
+        s.have,
         xp.log1p(left) / 6.0,
-        xp.log1p(left / total) / 2.0,
+        xp.log1p(left / s.total) / 2.0,
         xp.log1p(steps.sum()) / 6.0,
         steps.sum() / (steps.sum() + left + 1.0),
         xp.log1p(tried) / 5.0,
         tried / xp.maximum(exists.sum(), 1.0),
         xp.log1p(untried.sum()) / 6.0,
         xp.log1p(left / (untried.sum() + 1.0)) / 4.0,
-        xp.log1p(total) / 6.0,
-        mean_cur,
+        xp.log1p(s.total) / 6.0,
+        _mean(xp, s.cur, seen),
         mean_first,
         spread,
-        _log(xp, top - second),
-        (seen * (first < 0.05)).sum() / count,
-        (seen * (first > 0.5)).sum() / count,
-        (steps * exists).max() / total,
+        _log(xp, s.top - second),
+        (seen * (s.first < 0.05)).sum() / count,
+        (seen * (s.first > 0.5)).sum() / count,
+        (steps * exists).max() / s.total,
     ]
-    return arms, xp.clip(xp.stack(study), -3.0, 3.0)

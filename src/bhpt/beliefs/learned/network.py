@@ -4,9 +4,8 @@ Notation:
     K  arms, F  features of an arm, G  features of the study, H  hidden units.
 """
 
-from typing import Any
+from bhpt.beliefs.learned.features import Array, Xp
 
-Array = Any  # of NumPy or of JAX
 Weights = dict[str, Array]
 
 _NEVER = -1e9
@@ -14,12 +13,12 @@ _NEVER = -1e9
 EDGES = tuple(10 ** (-4 + 4.3 * i / 40) for i in range(41))
 
 
-def _smooth(xp: Any, x: Array) -> Array:
-    """x · σ(1.7 x), a smooth rectifier."""
+def _smooth(xp: Xp, x: Array) -> Array:
+    """A smooth rectifier, x · σ(1.7 x)."""
     return x / (1.0 + xp.exp(-1.7 * xp.clip(x, -20.0, 20.0)))
 
 
-def trunk(xp: Any, weights: Weights, arms: Array, study: Array, exists: Array) -> Array:
+def trunk(xp: Xp, weights: Weights, arms: Array, study: Array, exists: Array) -> Array:
     """What the network makes of each arm, [K, 2H], the last H of it the same for all."""
     seen = exists * arms[:, 0]
     leader = xp.argmax(arms[:, 3] * (1.0 + arms[:, 6]))
@@ -40,13 +39,13 @@ def trunk(xp: Any, weights: Weights, arms: Array, study: Array, exists: Array) -
     return xp.concatenate([out, xp.broadcast_to(context, out.shape)], axis=1)
 
 
-def preferences(xp: Any, weights: Weights, out: Array, can: Array) -> Array:
+def preferences(xp: Xp, weights: Weights, out: Array, can: Array) -> Array:
     """Logarithm of the unnormalised chance that an arm is run next, [K]."""
     raw = out[:, : weights["choice"].shape[0]] @ weights["choice"]
     return xp.where(can > 0, raw, _NEVER)
 
 
-def histogram(xp: Any, weights: Weights, out: Array) -> Array:
+def histogram(weights: Weights, out: Array) -> Array:
     """Logarithms of unnormalised chances of each bin of further improvement, [K, bins]."""
     raw: Array = out[:, : weights["bins"].shape[0]] @ weights["bins"] + weights["bins_bias"]
     return raw
