@@ -1,0 +1,1 @@
+"""Trains the networks that ship with the package: see README.md."""

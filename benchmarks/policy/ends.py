@@ -7,26 +7,17 @@ improvement of every arm within what is left, which the pool knows.
 import argparse
 import time
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.policy.studies import (
-    ARMS,
-    Instance,
-    Mix,
-    State,
-    draw_many,
-    look,
-    read_pool,
-)
+from benchmarks.policy.adam import Moments, adam, still
+from benchmarks.policy.studies import ARMS, Instance, Mix, Pool, State, draw_many, look, read_pool
 from benchmarks.policy.train import HIDDEN, start_weights
-from bhpt.beliefs.learned.features import NOISE, at
-from bhpt.beliefs.learned.network import EDGES, histogram, trunk
+from bhpt.beliefs.learned.features import NOISE, Array, at
+from bhpt.beliefs.learned.network import EDGES, Weights, histogram, trunk
 
-Array = Any
 STUDIES = 256
 
 
@@ -54,11 +45,11 @@ def stop(instance: Instance, key: Array) -> State:
     return State(n, jnp.floor(left) * jnp.median(instance.costs), last, after)
 
 
-def asked(weights: dict[str, Array], instance: Instance, state: State) -> tuple[Array, Array]:
+def asked(weights: Weights, instance: Instance, state: State) -> tuple[Array, Array]:
     """Loss of each arm, [K], and its weight."""
     arms, study, can = look(instance, state)
     out = trunk(jnp, weights, arms, study, instance.exists)
-    logs = jax.nn.log_softmax(histogram(jnp, weights, out), axis=1)
+    logs = jax.nn.log_softmax(histogram(weights, out), axis=1)
     bought = jnp.floor(state.left / instance.costs + 1e-4).astype(jnp.int32)
     end = jnp.minimum(state.n + bought, instance.units)
     now = at(jnp, instance.q, state.n) * (state.n > 0)
@@ -71,48 +62,22 @@ def asked(weights: dict[str, Array], instance: Instance, state: State) -> tuple[
 
 @jax.jit
 def improve(
-    weights: dict[str, Array], moments: Any, instances: Instance, key: Array, rate: Array
-) -> tuple[dict[str, Array], Any, Array]:
+    weights: Weights, moments: Moments, instances: Instance, key: Array, rate: Array
+) -> tuple[Weights, Moments, Array]:
     """One step of Adam."""
     keys = jax.random.split(key, len(instances.budget))
     states = jax.vmap(stop)(instances, keys)
 
-    def loss(weights: dict[str, Array]) -> Array:
+    def loss(weights: Weights) -> Array:
         each, weight = jax.vmap(partial(asked, weights))(instances, states)
         return (each * weight).sum() / weight.sum()
 
     value, grads = jax.value_and_grad(loss)(weights)
-    count, first, second = moments
-    count = count + 1
-    first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, grads)
-    second = jax.tree.map(lambda v, g: 0.99 * v + 0.01 * g * g, second, grads)
-    weights = jax.tree.map(
-        lambda w, m, v: w
-        - rate * (m / (1 - 0.9**count)) / (jnp.sqrt(v / (1 - 0.99**count)) + 1e-6),
-        weights,
-        first,
-        second,
-    )
-    return weights, (count, first, second), value
+    return *adam(weights, moments, grads, rate), value
 
 
-def main() -> None:
-    """Train for a while and write the weights."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pool", required=True)
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--seconds", type=float, default=200.0)
-    parser.add_argument("--leave-out", default="")
-    parser.add_argument("--shrink", type=int, default=1)
-    parser.add_argument("--rate", type=float, default=2e-3)
-    train(parser.parse_args())
-
-
-def train(options: argparse.Namespace) -> None:
-    """The loop."""
-    pool = read_pool(options.pool, tuple(filter(None, options.leave_out.split(","))))
-    key = jax.random.PRNGKey(1)
-    mix = Mix(costs=0.0)
+def start(pool: Pool, key: Array, mix: Mix) -> Weights:
+    """Small random weights, all bins alike."""
     probe = draw_many(pool, key, 2, 10, 10, mix)
     states = jax.vmap(stop)(probe, jax.random.split(key, 2))
     arms, study, _ = jax.vmap(look)(probe, states)
@@ -120,8 +85,16 @@ def train(options: argparse.Namespace) -> None:
     del weights["choice"], weights["worth"]
     weights["bins"] = jnp.zeros((HIDDEN, len(EDGES) + 1))
     weights["bins_bias"] = jnp.zeros(len(EDGES) + 1)
-    zeros = jax.tree.map(jnp.zeros_like, weights)
-    moments = (jnp.zeros(()), zeros, zeros)
+    return weights
+
+
+def train(options: argparse.Namespace) -> None:
+    """The loop."""
+    pool = read_pool(options.pool, tuple(filter(None, options.leave_out.split(","))))
+    key = jax.random.PRNGKey(1)
+    mix = Mix(costs=0.0)
+    weights = start(pool, key, mix)
+    moments = still(weights)
     began = told = time.time()
     losses: list[Array] = []
     while (spent := (time.time() - began) / options.seconds) < 1:
@@ -137,6 +110,18 @@ def train(options: argparse.Namespace) -> None:
             np.savez(options.out, **weights)
     np.savez(options.out, **weights)
     print("ends done", len(losses), float(jnp.mean(jnp.stack(losses[-200:]))), flush=True)
+
+
+def main() -> None:
+    """Train for a while and write the weights."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pool", required=True, help="file that benchmarks.policy.pool wrote")
+    parser.add_argument("--out", required=True, help="file of the weights, .npz")
+    parser.add_argument("--seconds", type=float, default=200.0)
+    parser.add_argument("--leave-out", default="", help="tasks not to train on, with commas")
+    parser.add_argument("--shrink", type=int, default=1, help="fewer studies, to try it out")
+    parser.add_argument("--rate", type=float, default=2e-3, help="of learning; falls to 1%% of it")
+    train(parser.parse_args())
 
 
 if __name__ == "__main__":

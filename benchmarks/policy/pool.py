@@ -4,7 +4,8 @@ Every task becomes improvements by unit: 0 untrained, best so far, divided by th
 table. The pool holds all arms of all tasks one below the other.
 """
 
-from collections.abc import Iterator
+import argparse
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,16 +15,24 @@ from benchmarks.policy.worlds import world
 from bhpt.bench.catalogue import load
 from bhpt.bench.synthetic import synthetic
 from bhpt.bench.tasks import PACKAGED, Task
-from bhpt.domain import FloatArray
+from bhpt.domain import FloatArray, Misuse
 
 UNITS = 52  # the longest training in the pool
-FEATURES = 16
+FEATURES = 16  # columns of configurations that are kept
+# how often a study is drawn from each suite
 WEIGHTS = {"lcbench": 0.36, "taskset": 0.22, "tables": 0.16, "drawn": 0.08, "worlds": 0.18}
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """One task of the pool."""
+    """One task of the pool.
+
+    Attributes:
+        suite: Where it comes from, one of `WEIGHTS`.
+        name: What it is called, also where it is left out of training.
+        improvements: After each unit, best so far, at most 1, [K, T + 1].
+        features: Encoded configurations, [K, D].
+    """
 
     suite: str
     name: str
@@ -37,7 +46,7 @@ def by_unit(task: Task) -> FloatArray:
     gained = np.maximum.accumulate(np.maximum(task.untrained - losses, 0.0), axis=1)
     ends = np.minimum(np.arange(task.unit, task.epochs + task.unit, task.unit), task.epochs) - 1
     table = np.concatenate([np.zeros((task.arms, 1)), gained[:, ends]], axis=1)
-    return np.asarray(table / table.max())
+    return np.asarray(table / (table.max() or 1.0))
 
 
 def sources(data: Path, drawn: int, worlds: int, seed: int = 0) -> Iterator[Source]:
@@ -56,12 +65,22 @@ def sources(data: Path, drawn: int, worlds: int, seed: int = 0) -> Iterator[Sour
         yield Source("worlds", f"worlds:{at}", *world(rng, 128, int(rng.integers(9, UNITS + 1))))
 
 
-def pack(data: Path, out: Path, drawn: int = 200, worlds: int = 1500) -> None:
-    """Write the pool."""
+def pack(tasks: Iterable[Source], out: Path) -> None:
+    """Write the pool.
+
+    The file holds `curves` [rows, UNITS + 1] in 65535ths, `features` [rows, FEATURES], and for
+    each task a row of `table`, (first row, rows, units, columns used), and of `names`, (suite,
+    name).
+
+    Raises:
+        Misuse: A task is longer than the pool is wide.
+    """
     curves, features, table, names = [], [], [], []
     start = 0
-    for source in sources(data, drawn, worlds):
+    for source in tasks:
         rows, width = source.improvements.shape
+        if width - 1 > UNITS:
+            raise Misuse(f"{source.name} has {width - 1} units, the pool has room for {UNITS}")
         at = np.minimum(np.arange(UNITS + 1), width - 1)
         curves.append(np.rint(source.improvements[:, at] * 65535).astype(np.uint16))
         padded = np.zeros((rows, FEATURES), np.float16)
@@ -78,3 +97,18 @@ def pack(data: Path, out: Path, drawn: int = 200, worlds: int = 1500) -> None:
         table=np.array(table),
         names=np.array(names),
     )
+
+
+def main() -> None:
+    """Pack the pool."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder of LCBench and TaskSet")
+    parser.add_argument("--out", type=Path, required=True, help="file of the pool, .npz")
+    parser.add_argument("--drawn", type=int, default=120, help="sets drawn from Freeze-Thaw")
+    parser.add_argument("--worlds", type=int, default=1500, help="worlds invented")
+    options = parser.parse_args()
+    pack(sources(options.data, options.drawn, options.worlds), options.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -6,17 +6,17 @@ Notation:
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.policy.pool import FEATURES, UNITS, WEIGHTS
-from bhpt.beliefs.learned.features import NOISE, Geometry, Moment, at, features, geometry
+from bhpt.beliefs.learned.features import NOISE, Array, Geometry, Moment, at, features, geometry
+from bhpt.domain import Misuse
 
 ARMS = 100
-Array = Any
 
 
 class Pool(NamedTuple):
@@ -60,9 +60,15 @@ class Mix:
 
 
 def read_pool(file: str, leave_out: tuple[str, ...], only: tuple[str, ...] = ()) -> Pool:
-    """The pool without the tasks that are kept for trying, or with these alone."""
+    """The pool without the tasks that are kept for trying, or with these alone.
+
+    Raises:
+        Misuse: A task is named that the pool does not have.
+    """
     with np.load(file) as arrays:
         names = [tuple(row) for row in arrays["names"]]
+        if unknown := {*leave_out, *only} - {name for _, name in names}:
+            raise Misuse(f"not in the pool: {', '.join(sorted(unknown))}")
         weights = np.zeros(len(names))
         for at_task, (suite, name) in enumerate(names):
             inside = (name in only) if only else (name not in leave_out)
@@ -116,9 +122,7 @@ def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
 def begin(instance: Instance) -> State:
     """Nothing trained yet."""
     arms = len(instance.exists)
-    return State(
-        jnp.zeros(arms, jnp.int32), instance.budget, jnp.zeros(arms), instance.prior
-    )
+    return State(jnp.zeros(arms, jnp.int32), instance.budget, jnp.zeros(arms), instance.prior)
 
 
 def look(instance: Instance, state: State) -> tuple[Array, Array, Array]:
@@ -163,9 +167,7 @@ def regret(instance: Instance, state: State) -> Array:
 
 
 @partial(jax.jit, static_argnames=("count", "mix"))
-def draw_many(
-    pool: Pool, key: Array, count: int, low: Array, high: Array, mix: Mix
-) -> Instance:
+def draw_many(pool: Pool, key: Array, count: int, low: Array, high: Array, mix: Mix) -> Instance:
     """Many studies."""
     keys = jax.random.split(key, count)
     return jax.vmap(lambda k: draw(pool, k, low, high, mix))(keys)

@@ -8,16 +8,18 @@ weigh alike. A critic that is told the mean of those others follows the play ste
 import argparse
 import time
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from benchmarks.policy.adam import Moments, adam, still
 from benchmarks.policy.studies import (
     ARMS,
     Instance,
     Mix,
+    Pool,
     State,
     begin,
     draw_many,
@@ -26,9 +28,10 @@ from benchmarks.policy.studies import (
     regret,
     run,
 )
-from bhpt.beliefs.learned.network import preferences, trunk
+from bhpt.beliefs.learned.features import Array
+from bhpt.beliefs.learned.network import Weights, preferences, trunk
+from bhpt.domain import FloatArray
 
-Array = Any
 HIDDEN = 64
 PLAYS = 8  # of each study
 STUDIES = 256  # played at a time
@@ -53,7 +56,7 @@ class Record(NamedTuple):
     worth: Array
 
 
-def start_weights(key: Array, arms: int, study: int) -> dict[str, Array]:
+def start_weights(key: Array, arms: int, study: int) -> Weights:
     """Small random weights."""
     h, shared = HIDDEN, study + arms
     shapes = {
@@ -76,7 +79,9 @@ def start_weights(key: Array, arms: int, study: int) -> dict[str, Array]:
     return weights
 
 
-def judge(weights: dict[str, Array], arms: Array, study: Array, exists: Array, can: Array) -> Any:
+def judge(
+    weights: Weights, arms: Array, study: Array, exists: Array, can: Array
+) -> tuple[Array, Array]:
     """Preferences, [K], and the critic's correction."""
     out = trunk(jnp, weights, arms, study, exists)
     return preferences(jnp, weights, out, can), out[0, HIDDEN:] @ weights["worth"]
@@ -101,7 +106,7 @@ def repeat(instances: Instance, plays: int) -> tuple[Instance, State]:
 
 @jax.jit
 def play(
-    weights: dict[str, Array], instances: Instance, states: State, key: Array, taught: Array
+    weights: Weights, instances: Instance, states: State, key: Array, taught: Array
 ) -> tuple[State, Record]:
     """`STRIDE` steps of all studies: their states, and records [STRIDE, N, ..]."""
 
@@ -162,14 +167,18 @@ def advantages(worth: Array, valid: Array, regrets: Array) -> tuple[Array, Array
 
 
 def loss(
-    weights: dict[str, Array],
+    weights: Weights,
     records: Record,
     advantage: Array,
     gain: Array,
     entropy: Array,
     taught: Array,
 ) -> Array:
-    """Of one chunk of steps."""
+    """Of one chunk of steps.
+
+    Of its gradient only: steps that were not valid count nothing there, but while a network is
+    taught they have no target, and the loss itself is then not a number.
+    """
 
     def one(r: Record, advantage: Array, gain: Array) -> Array:
         logits, worth = judge(weights, r.arms, r.study, r.exists, r.can)
@@ -188,37 +197,24 @@ def loss(
 
 @jax.jit
 def improve(
-    weights: dict[str, Array],
-    moments: Any,
+    weights: Weights,
+    moments: Moments,
     records: Record,
     advantage: Array,
     gain: Array,
     rate: Array,
     entropy: Array,
     taught: Array,
-) -> tuple[dict[str, Array], Any]:
+) -> tuple[Weights, Moments]:
     """One step of Adam."""
     grads = jax.grad(loss)(weights, records, advantage, gain, entropy, taught)
     norm = jnp.sqrt(sum((g**2).sum() for g in jax.tree.leaves(grads)))
     grads = jax.tree.map(lambda g: g * jnp.minimum(1.0, 0.5 / (norm + 1e-9)), grads)
-    count, first, second = moments
-    count = count + 1
-    first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, grads)
-    second = jax.tree.map(lambda v, g: 0.99 * v + 0.01 * g * g, second, grads)
-    weights = jax.tree.map(
-        lambda w, m, v: w
-        - rate * (m / (1 - 0.9**count)) / (jnp.sqrt(v / (1 - 0.99**count)) + 1e-6),
-        weights,
-        first,
-        second,
-    )
-    return weights, (count, first, second)
+    return adam(weights, moments, grads, rate)
 
 
 @jax.jit
-def follow(
-    weights: dict[str, Array], instances: Instance, states: State, key: Array
-) -> State:
+def follow(weights: Weights, instances: Instance, states: State, key: Array) -> State:
     """`STRIDE` steps of studies whose every unit is the likeliest; untried arms count as one."""
 
     def one(instance: Instance, state: State, key: Array) -> State:
@@ -237,19 +233,60 @@ def follow(
     return jax.lax.scan(step, states, jax.random.split(key, STRIDE))[0]
 
 
-def main() -> None:
-    """Train for a while, tell how it goes, and write the weights."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pool", required=True)
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--seconds", type=float, default=500.0)
-    parser.add_argument("--leave-out", default="")
-    parser.add_argument("--start", default="")
-    parser.add_argument("--shrink", type=int, default=1, help="play fewer studies, to try it out")
-    parser.add_argument("--taught", type=int, default=40, help="iterations that copy i-Epoch")
-    parser.add_argument("--rate", type=float, default=1.5e-3)
-    parser.add_argument("--seed", type=int, default=0)
-    train(parser.parse_args())
+class Turn(NamedTuple):
+    """How one iteration learns: studies played, shortest and longest budget, and the rates."""
+
+    studies: int
+    short: int
+    long: int
+    rate: float
+    entropy: float
+    taught: bool
+
+
+def iterate(
+    weights: Weights,
+    moments: Moments,
+    pool: Pool,
+    key: Array,
+    turn: Turn,
+    rng: np.random.Generator,
+) -> tuple[Weights, Moments, float]:
+    """Play some studies and learn from them: weights, moments and the mean regret of the plays."""
+    keys = jax.random.split(key, 1 + turn.long // STRIDE)
+    drawn = draw_many(pool, keys[0], turn.studies, turn.short, turn.long, Mix())
+    instances, states = repeat(drawn, PLAYS)
+    blocks = []
+    for k in keys[1:]:
+        states, block = play(weights, instances, states, k, turn.taught)
+        blocks.append(block)
+    regrets = regrets_of(instances, states)
+    advantage, gain = advantages(
+        jnp.concatenate([b.worth for b in blocks]),
+        jnp.concatenate([b.valid for b in blocks]),
+        regrets,
+    )
+    for at in rng.permutation(len(blocks)):
+        part = advantage[at * STRIDE : (at + 1) * STRIDE]
+        weights, moments = improve(
+            weights, moments, blocks[at], part, gain, turn.rate, turn.entropy, turn.taught
+        )
+    return weights, moments, float(regrets.mean())
+
+
+def start(pool: Pool, key: Array, grown_from: str = "") -> Weights:
+    """Small random weights, or those of a file, grown if the network is told more by now."""
+    probe = draw_many(pool, key, 1, 10, 10, Mix())
+    arms, study, _ = jax.vmap(look)(probe, jax.vmap(begin)(probe))
+    weights = start_weights(key, arms.shape[2], study.shape[1])
+    if not grown_from:
+        return weights
+    with np.load(grown_from) as file:
+        old = {name: jnp.asarray(file[name]) for name in file}
+    return {  # the critic is not shipped: without it one begins anew
+        name: _grown(old[name], value.shape) if name in old else value
+        for name, value in weights.items()
+    }
 
 
 def train(options: argparse.Namespace) -> None:
@@ -262,53 +299,30 @@ def train(options: argparse.Namespace) -> None:
     }
     key = jax.random.PRNGKey(options.seed)
     rng = np.random.default_rng(options.seed)
-    probe = draw_many(pool, key, 1, 10, 10, Mix())
-    arms, study, _ = look(*(jax.tree.map(lambda a: a[0], v) for v in (probe, jax.vmap(begin)(probe))))
-    weights = start_weights(key, arms.shape[1], study.shape[0])
-    if options.start:
-        with np.load(options.start) as kept_weights:
-            old = {name: jnp.asarray(kept_weights[name]) for name in kept_weights}
-        weights = {name: _grown(old[name], value.shape) for name, value in weights.items()}
-    zeros = jax.tree.map(jnp.zeros_like, weights)
-    moments = (jnp.zeros(()), zeros, zeros)
+    weights = start(pool, key, options.start)
+    moments = still(weights)
     began = told = time.time()
     history: dict[int, list[float]] = {}
     done = 0
-    while True:
-        spent = (time.time() - began) / options.seconds
-        if spent > 1:
-            break
+    while (spent := (time.time() - began) / options.seconds) < 1:
         taught = done < options.taught
         known = 4 if taught else len(BUCKETS)
         short, long = BUCKETS[rng.choice(known, p=_normed(np.array(CHANCES[:known])))]
-        key, *keys = jax.random.split(key, 2 + long // STRIDE)
-        drawn = draw_many(pool, keys[0], STUDIES // options.shrink, short, long, Mix())
-        instances, states = repeat(drawn, PLAYS)
-        blocks = []
-        for k in keys[1:]:
-            states, block = play(weights, instances, states, k, taught)
-            blocks.append(block)
-        regrets = regrets_of(instances, states)
-        advantage, gain = advantages(
-            jnp.concatenate([b.worth for b in blocks]),
-            jnp.concatenate([b.valid for b in blocks]),
-            regrets,
-        )
-        rate = options.rate * (0.03 + 0.97 * 0.5 * (1 + np.cos(np.pi * min(spent, 1.0))))
-        for at in rng.permutation(len(blocks)):
-            part = advantage[at * STRIDE : (at + 1) * STRIDE]
-            weights, moments = improve(
-                weights, moments, blocks[at], part, gain, rate, 0.004 * (1 - spent), taught
-            )
-        history.setdefault(long, []).append(float(regrets.mean()))
+        key, mine = jax.random.split(key)
+        rate = options.rate * (0.03 + 0.97 * 0.5 * (1 + np.cos(np.pi * spent)))
+        studies = STUDIES // options.shrink
+        turn = Turn(studies, short, long, rate, 0.004 * (1 - spent), taught)
+        weights, moments, regret_of = iterate(weights, moments, pool, mine, turn, rng)
+        history.setdefault(long, []).append(regret_of)
         done += 1
         if time.time() - told > 30:
             told = time.time()
             line = " ".join(f"{b}:{np.mean(history[b][-20:]):.3f}" for b in sorted(history))
-            print(f"{told - began:4.0f}s {done} {line} {_tried(weights, trials, (20, 50))}", flush=True)
+            tried = tries(weights, trials, (20, 50))
+            print(f"{told - began:4.0f}s {done} {line} {tried}", flush=True)
             np.savez(options.out, **weights)
     np.savez(options.out, **weights)
-    print("end", done, _tried(weights, trials, (10, 20, 50, 100, 200)), flush=True)
+    print("end", done, tries(weights, trials, (10, 20, 50, 100, 200)), flush=True)
 
 
 def _grown(old: Array, shape: tuple[int, ...]) -> Array:
@@ -323,11 +337,12 @@ def _suite(name: str) -> str:
     return name.partition(":")[0] if ":" in name else "tables"
 
 
-def _normed(chances: Any) -> Any:
+def _normed(chances: FloatArray) -> FloatArray:
     return chances / chances.sum()
 
 
-def _tried(weights: Any, trials: dict[str, Any], budgets: tuple[int, ...]) -> str:
+def tries(weights: Weights, trials: dict[str, Pool], budgets: tuple[int, ...]) -> str:
+    """Mean regrets on the tasks that were kept, suite by suite and budget by budget."""
     plain = Mix(0.0, 0.0, 0.0, 0.0)
     key = jax.random.PRNGKey(7)
     words = []
@@ -341,6 +356,23 @@ def _tried(weights: Any, trials: dict[str, Any], budgets: tuple[int, ...]) -> st
             scores.append(float(jax.vmap(regret)(instances, states).mean()))
         words.append(suite + " " + " ".join(f"{s:.3f}" for s in scores))
     return " | ".join(words)
+
+
+def main() -> None:
+    """Train for a while, tell how it goes, and write the weights."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pool", required=True, help="file that benchmarks.policy.pool wrote")
+    parser.add_argument("--out", required=True, help="file of the weights, .npz")
+    parser.add_argument("--seconds", type=float, default=500.0)
+    parser.add_argument("--leave-out", default="", help="tasks to try it on instead, with commas")
+    parser.add_argument("--start", default="", help="weights to go on from")
+    parser.add_argument("--shrink", type=int, default=1, help="play fewer studies, to try it out")
+    parser.add_argument("--taught", type=int, default=40, help="iterations that copy i-Epoch")
+    parser.add_argument(
+        "--rate", type=float, default=1.5e-3, help="of learning; falls to 3%% of it"
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    train(parser.parse_args())
 
 
 if __name__ == "__main__":
