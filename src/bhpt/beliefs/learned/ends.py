@@ -84,8 +84,10 @@ class LearnedEnds:
 
     def ends(self, view: View, quantiles: Sequence[float]) -> FloatArray:
         """Quantiles of the lowest loss that each arm will have had, [Q, K]; NaN if unknown."""
-        drawn = self.histogram(view, see(view))
         found = np.full((len(quantiles), view.arms), np.nan)
+        if not view.curves.longest:
+            return found
+        drawn = self.histogram(view, see(view))
         if drawn.scale > 0:
             found[:, drawn.arms] = drawn.quantiles(quantiles)
         return found

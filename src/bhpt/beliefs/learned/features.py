@@ -20,6 +20,7 @@ Array = Any  # of NumPy or of JAX
 Xp = Any  # NumPy, or JAX's twin of it
 
 _TINY = 1e-9
+_NOTHING = 1e-30  # the best improvement, as a loss, counts from here on
 _SHARP = 1e-3  # differences of less than a thousandth of the best improvement look alike
 _NEAR = (0.4, 0.8)  # widths of the two neighbourhoods, in median distances
 _ADDITIVE_WIDTH = 0.3
@@ -158,7 +159,7 @@ def features(xp: Xp, moment: Moment, shape: Geometry) -> tuple[Array, Array]:
 def _stand(xp: Xp, moment: Moment) -> _Standing:
     n, seen = moment.n, moment.exists * (moment.n > 0)
     best = (at(xp, moment.q, n) * seen).max()
-    u = moment.q / xp.maximum(best, _TINY)
+    u = moment.q / xp.maximum(best, _NOTHING)
     cur = at(xp, u, n) * seen
     total, steps = 1.0 * moment.total, 1.0 * n
     return _Standing(
@@ -168,7 +169,7 @@ def _stand(xp: Xp, moment: Moment) -> _Standing:
         cur=cur,
         first=u[:, 1] * seen,
         top=cur.max(),
-        have=1.0 * (best > _TINY),
+        have=1.0 * (best > _NOTHING),
         steps=steps,
         horizon=xp.clip(moment.r, 0.0, total - steps),
         total=total,

@@ -56,7 +56,7 @@ def observe(view: View, rows: IntArray) -> tuple[Moment, Geometry]:
     """The state of these arms, and how their configurations lie."""
     curves = view.curves
     n = -(-curves.count_by_arm[rows] // view.unit)
-    shape = _geometry(view.features[rows].tobytes(), len(rows))
+    shape = _geometry(view.features[rows].astype(float).tobytes(), len(rows))
     last = np.zeros(view.arms)
     if len(curves.reports):
         last[curves.visited[curves.reports[-1, 0]]] = 1.0
