@@ -15,7 +15,7 @@ import numpy as np
 
 from bhpt.beliefs.learned.ends import LearnedEnds
 from bhpt.beliefs.learned.network import Weights, preferences, trunk
-from bhpt.beliefs.learned.observing import Sight, see
+from bhpt.beliefs.learned.observing import Sight, at_rest, see
 from bhpt.beliefs.learned.weights import shipped
 from bhpt.domain import BoolArray, FloatArray, View
 from bhpt.policies.interface import Decision, Explanation
@@ -52,7 +52,7 @@ class Learned:
         return liked
 
     def _explain(self, view: View, sight: Sight, arm: int) -> Explanation:
-        drawn = self.ends.histogram(view, sight)
+        drawn = self.ends.histogram(view, see(at_rest(view)) if len(view.pending) else sight)
         end, spread, value = (np.full(view.arms, np.nan) for _ in range(3))
         count = int(view.curves.count_by_arm[arm])
         if not drawn.scale:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bhpt.beliefs.learned.network import EDGES, Weights, histogram, trunk
-from bhpt.beliefs.learned.observing import Sight, see, untrained_loss
+from bhpt.beliefs.learned.observing import Sight, at_rest, see, untrained_loss
 from bhpt.domain import FloatArray, IntArray, View
 
 _LOW = np.array([0.0, *EDGES])  # of each bin
@@ -72,12 +72,18 @@ class LearnedEnds:
     weights: Weights
 
     def histogram(self, view: View, sight: Sight) -> Histogram:
-        """Chances of further improvement of each arm within its horizon."""
+        """Chances of further improvement of each arm within its horizon.
+
+        Args:
+            view: The view.
+            sight: What is seen of it `at_rest`.
+        """
         moment = sight.moment
         made = trunk(np, self.weights, sight.arms, sight.study, moment.exists)
         raw = histogram(self.weights, made)
         chances = np.exp(raw - raw.max(axis=1, keepdims=True))
         chances /= chances.sum(axis=1, keepdims=True)
+        chances[view.horizon[sight.rows] == 0] = np.eye(1, chances.shape[1])  # ends as it is
         gained = moment.q[np.arange(len(sight.rows)), moment.n]
         now = untrained_loss(view) - gained
         return Histogram(sight.rows, chances, now, float(gained.max(initial=0.0)))
@@ -87,7 +93,7 @@ class LearnedEnds:
         found = np.full((len(quantiles), view.arms), np.nan)
         if not view.curves.longest:
             return found
-        drawn = self.histogram(view, see(view))
+        drawn = self.histogram(view, see(at_rest(view)))
         if drawn.scale > 0:
             found[:, drawn.arms] = drawn.quantiles(quantiles)
         return found

@@ -5,7 +5,7 @@ Notation:
     q_k(t) = ℓ_0 - lowest loss of arm k within t units, at least 0
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -40,6 +40,11 @@ def see(view: View) -> Sight:
     rows = looked_at(view)
     moment, shape = observe(view, rows)
     return Sight(rows, moment, *features(np, moment, shape))
+
+
+def at_rest(view: View) -> View:
+    """The view as if nothing were in flight: the predictor was never shown arms that are."""
+    return replace(view, pending=view.pending[:0]) if len(view.pending) else view
 
 
 def looked_at(view: View) -> IntArray:
