@@ -27,12 +27,14 @@ class Histogram:
         chances: Of each bin, [R, bins].
         now: Lowest loss of each arm so far, ℓ_0 where there is none, [R].
         scale: S, as a loss; 0 if nothing has improved yet, and then nothing is predicted.
+        floor: No loss is lower: 0 where none was ever negative, else minus infinity.
     """
 
     arms: IntArray
     chances: FloatArray
     now: FloatArray
     scale: float
+    floor: float = -np.inf
 
     def quantiles(self, probabilities: Sequence[float]) -> FloatArray:
         """Quantiles of the lowest loss at the horizon, [Q, R]."""
@@ -44,16 +46,21 @@ class Histogram:
             end = np.take_along_axis(below, upper[:, None], axis=1)[:, 0]
             part = np.clip(1 - (end - (1 - p)) / np.maximum(mass, 1e-12), 0.0, 1.0)
             found.append(_between(_LOW[upper], _HIGH[upper], part))
-        return np.asarray(self.now - self.scale * np.stack(found))
+        return np.maximum(self.now - self.scale * np.stack(found), self.floor)
 
     def mean(self) -> FloatArray:
         """Expected lowest loss at the horizon, [R]."""
-        return np.asarray(self.now - self.scale * (self.chances @ _MIDDLE))
+        return np.asarray((self.chances * self._ends).sum(axis=1))
 
     def deviation(self) -> FloatArray:
         """Its standard deviation, [R]."""
-        first, second = self.chances @ _MIDDLE, self.chances @ _MIDDLE**2
-        return np.asarray(self.scale * np.sqrt(np.maximum(second - first**2, 0.0)))
+        apart = self._ends - self.mean()[:, None]
+        return np.asarray(np.sqrt((self.chances * apart**2).sum(axis=1)))
+
+    @property
+    def _ends(self) -> FloatArray:
+        """The loss that the middle of each bin stands for, [R, bins]."""
+        return np.maximum(self.now[:, None] - self.scale * _MIDDLE, self.floor)
 
 
 def _between(low: FloatArray, high: FloatArray, part: FloatArray) -> FloatArray:
@@ -85,8 +92,9 @@ class LearnedEnds:
         chances /= chances.sum(axis=1, keepdims=True)
         chances[view.horizon[sight.rows] == 0] = np.eye(1, chances.shape[1])  # ends as it is
         gained = moment.q[np.arange(len(sight.rows)), moment.n]
-        now = untrained_loss(view) - gained
-        return Histogram(sight.rows, chances, now, float(gained.max(initial=0.0)))
+        start = untrained_loss(view)
+        floor = 0.0 if start >= 0 and view.curves.best >= 0 else -np.inf
+        return Histogram(sight.rows, chances, start - gained, float(gained.max()), floor)
 
     def ends(self, view: View, quantiles: Sequence[float]) -> FloatArray:
         """Quantiles of the lowest loss that each arm will have had, [Q, K]; NaN if unknown."""
