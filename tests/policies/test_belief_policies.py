@@ -7,7 +7,7 @@ import pytest
 
 from bhpt.beliefs.freeze_thaw import FreezeThaw
 from bhpt.beliefs.hypers import LINEAR_PRIORS, Hypers, Sampling, Structure, Unknown
-from bhpt.beliefs.scale import Scale
+from bhpt.beliefs.scale import Scale, estimate_untrained
 from bhpt.domain import Curves, View
 from bhpt.policies.bhpt import Bhpt, action_values
 from bhpt.policies.next_unit import NextUnit, price_levels, unit_values
@@ -186,7 +186,10 @@ def test_no_loss_is_too_strange(
     decision = make_policy(name).decide(view)
     assert decision is not None
     assert view.choosable[decision.arm]
-    assert np.all(np.isfinite(decision.explanation.end[view.choosable]))
+    predicted = np.isfinite(decision.explanation.end[view.choosable])
+    start = estimate_untrained(view.curves) if untrained is None else untrained
+    improved = view.curves.best < start
+    assert predicted.all() if improved or name != "default" else not predicted.any()
 
 
 def test_a_diverged_arm_is_predicted_to_be_bad() -> None:

@@ -11,10 +11,11 @@ from bhpt.policies.bhpt import Bhpt
 from bhpt.policies.entropy import EntropySearch
 from bhpt.policies.fabolas import Fabolas
 from bhpt.policies.gp_ei import GpEi, drawn_landscape
+from bhpt.policies.home_stretch import HomeStretch
 from bhpt.policies.interface import Policy
+from bhpt.policies.learned import Learned
 from bhpt.policies.next_unit import NextUnit
 from bhpt.policies.plans import Plans
-from bhpt.policies.probing import Probing
 from bhpt.policies.rollout import Rollout
 from bhpt.policies.schedules import (
     Scheduled,
@@ -101,8 +102,15 @@ def gp_ei(truth: Truth | None) -> Policy:
     return ToTheEnd(GpEi(known))
 
 
+def _default(truth: Truth | None) -> Policy:
+    """What a user gets who names none; it is never told the truth."""
+    del truth
+    return HomeStretch(Bhpt(our_belief(None)), Learned())
+
+
 ENTRIES = (
-    Entry("default", "what a user gets who names none", lambda _: Probing(our_belief(None))),
+    Entry("default", "bhpt on our belief, then learned for the last full training", _default),
+    Entry("learned", "a network that has played many studies", lambda _: Learned()),
     Entry("bhpt", "the paper's rule: lowest Q, then commit", lambda t: Bhpt(paper_belief(t))),
     Entry("bhpt-eps", "BHPT-ε, ε = 0.5", lambda t: Bhpt(paper_belief(t), epsilon=0.5)),
     Entry("q-alone", "BHPT without committing", lambda t: Bhpt(paper_belief(t), None, False)),
