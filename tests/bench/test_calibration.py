@@ -139,7 +139,7 @@ def test_the_command_writes_what_the_comparison_reads(tmp_path: Path) -> None:
 def test_bad_input_is_refused_before_anything_runs(tmp_path: Path) -> None:
     out = tmp_path / "calibration.csv"
     for wrong, said in (
-        (["--tasks", "synthetic", "--belief", "oracle"], "there are default"),
+        (["--tasks", "synthetic", "--belief", "oracle"], "there are learned"),
         (["--tasks", "vae_mnist", "--belief", "truth"], "only synthetic tasks"),
         (["--tasks", "mnist"], "unknown task 'mnist'"),
         (["--tasks", ","], "--tasks names nothing"),

@@ -1,11 +1,15 @@
 """The default: explore while there is time, then let the learned policy bring it home."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from bhpt.beliefs.learned.weights import shipped
+from bhpt.bench.peers import registry
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import Task
-from bhpt.domain import Curves, View
+from bhpt.domain import Curves, Misuse, View
 from bhpt.policies.bhpt import Bhpt
 from bhpt.policies.home_stretch import HomeStretch
 from bhpt.policies.interface import Decision, Explanation
@@ -69,3 +73,32 @@ def test_a_small_budget_is_the_learned_policys_and_a_large_one_begins_with_bhpts
 def test_forecasts_use_the_belief_of_the_first_half() -> None:
     early = Bhpt(our_belief(None))
     assert HomeStretch(early, Learned()).belief is early.belief
+
+
+def test_weights_can_come_from_a_file(tmp_path: Path) -> None:
+    shipped_ones = {name: value * 2 for name, value in shipped("policy").items()}
+    np.savez(tmp_path / "w.npz", **shipped_ones)
+    learned = make_policy(f"learned:{tmp_path / 'w.npz'}")
+    assert isinstance(learned, Learned)
+    np.testing.assert_allclose(learned.weights["arm"], shipped_ones["arm"])
+    assert isinstance(make_policy(f"default:{tmp_path / 'w.npz'}"), HomeStretch)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("default:nowhere.npz", "weights nowhere.npz cannot be read"),
+        ("bhpt:nowhere.npz", "unknown policy 'bhpt:nowhere.npz'"),
+    ],
+)
+def test_weights_that_are_not_there_are_refused(name: str, words: str) -> None:
+    with pytest.raises(Misuse, match=words):
+        make_policy(name)
+    with pytest.raises(Misuse, match=words):
+        registry.check(name)
+
+
+def test_a_file_without_a_network_is_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "w.npz", other=np.zeros(3))
+    with pytest.raises(Misuse, match="no network of ours"):
+        make_policy(f"learned:{tmp_path / 'w.npz'}")

@@ -23,6 +23,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from bhpt.beliefs.interface import Belief
+from bhpt.beliefs.learned.ends import LearnedEnds
+from bhpt.beliefs.learned.weights import read_weights, shipped
 from bhpt.bench.catalogue import load
 from bhpt.bench.peers.calibration import Calibration
 from bhpt.bench.peers.suites import Suite
@@ -114,12 +116,28 @@ def _true(truth: Truth | None) -> Predictor:
 
 
 PREDICTORS: dict[str, Callable[[Truth | None], Predictor]] = {
-    "default": lambda _: Gaussians(our_belief(None)),
+    "learned": lambda _: LearnedEnds(shipped("ends")),
+    "gaussian": lambda _: Gaussians(our_belief(None)),
     "wary": lambda _: Gaussians(wary_belief(None)),
     "paper": lambda _: Gaussians(paper_belief(None)),
     "freeze-thaw": lambda _: Gaussians(freeze_thaw_belief(None)),
     "truth": _true,
 }
+
+
+def predictor(name: str) -> Callable[[Truth | None], Predictor]:
+    """A predictor by its name; `learned:FILE` is the learned one with the weights in a file.
+
+    Raises:
+        Misuse: There is none of that name.
+    """
+    plain, _, file = name.partition(":")
+    if plain == "learned" and file:
+        weights = read_weights(Path(file))
+        return lambda _: LearnedEnds(weights)
+    if name not in PREDICTORS:
+        raise Misuse(f"--belief {name!r}: there are {', '.join(PREDICTORS)}")
+    return PREDICTORS[name]
 
 
 @dataclass(frozen=True)
@@ -192,20 +210,19 @@ class Plan:
     """
 
     suites: tuple[Suite, ...]
-    belief: str = "default"
+    belief: str = "learned"
     seeds: int = 1
     arms: int = 100
     data: Path | None = None
 
     def check(self) -> None:
         """Refuse what cannot run, before anything has run."""
-        if self.belief not in PREDICTORS:
-            raise Misuse(f"--belief {self.belief!r}: there are {', '.join(PREDICTORS)}")
+        predictor(self.belief)
         if self.seeds < 1:
             raise Misuse(f"--seeds {self.seeds}: at least one is needed")
         for suite in self.suites:
             for name in suite.tasks:
-                PREDICTORS[self.belief](load(name, 0, self.data, self.arms).truth)
+                predictor(self.belief)(load(name, 0, self.data, self.arms).truth)
 
     def cells(self) -> list[tuple[str, int]]:
         """All tasks and seeds."""
@@ -218,7 +235,7 @@ def one(cell: tuple[str, int], plan: Plan) -> tuple[Score, ...]:
     """The scores of one task and seed, one a part seen."""
     name, seed = cell
     task = load(name, seed, plan.data, plan.arms)
-    make = PREDICTORS[plan.belief]
+    make = predictor(plan.belief)
     return tuple(score(task, make(task.truth), seed, part) for part in PARTS)
 
 

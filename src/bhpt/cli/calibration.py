@@ -23,7 +23,7 @@ def calibration(
         Path | None, typer.Option(help="Folder with LCBench, TaskSet and tables of your own.")
     ] = None,
     tasks: Annotated[str, typer.Option(help="Tasks; all that are found if not given.")] = "",
-    belief: Annotated[str, typer.Option(help=f"One of {', '.join(PREDICTORS)}.")] = "default",
+    belief: Annotated[str, typer.Option(help=f"One of {', '.join(PREDICTORS)}.")] = "learned",
     seeds: Annotated[int, typer.Option(help="Seeds 0 .. N-1.")] = 2,
     arms: Annotated[int, typer.Option(help="A random K of the arms, by seed.")] = 100,
     jobs: Annotated[int, typer.Option(help="Worker processes.")] = os.cpu_count() or 1,

@@ -3,6 +3,7 @@
 import os
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -61,7 +62,16 @@ def peers(
         data,
     )
     rows = run_shown(plan, out, jobs)
-    report(rows, compared, named, out, lines)
+    report([_ours(row) for row in rows], compared, tuple(map(plain, named)), out, lines)
+
+
+def plain(policy: str) -> str:
+    """A policy's name without the file of its weights: it stands for `default`."""
+    return "default" if policy.startswith("default:") else policy
+
+
+def _ours(row: Row) -> Row:
+    return replace(row, run=replace(row.run, policy=plain(row.run.policy)))
 
 
 def report(

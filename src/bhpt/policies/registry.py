@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from bhpt.beliefs.freeze_thaw import FreezeThaw
 from bhpt.beliefs.hypers import LINEAR_PRIORS, LOG_PRIORS, Hypers, Sampling, Structure, Unknown
+from bhpt.beliefs.learned.weights import read_weights
 from bhpt.beliefs.scale import Scale
 from bhpt.domain import Misuse
 from bhpt.policies.bhpt import Bhpt
@@ -102,14 +104,13 @@ def gp_ei(truth: Truth | None) -> Policy:
     return ToTheEnd(GpEi(known))
 
 
-def _default(truth: Truth | None) -> Policy:
+def _default(learned: Learned) -> Policy:
     """What a user gets who names none; it is never told the truth."""
-    del truth
-    return HomeStretch(Bhpt(our_belief(None)), Learned())
+    return HomeStretch(Bhpt(our_belief(None)), learned)
 
 
 ENTRIES = (
-    Entry("default", "bhpt on our belief, then learned for the last full training", _default),
+    Entry("default", "bhpt, then learned for the last training", lambda _: _default(Learned())),
     Entry("learned", "a network that has played many studies", lambda _: Learned()),
     Entry("bhpt", "the paper's rule: lowest Q, then commit", lambda t: Bhpt(paper_belief(t))),
     Entry("bhpt-eps", "BHPT-ε, ε = 0.5", lambda t: Bhpt(paper_belief(t), epsilon=0.5)),
@@ -145,7 +146,15 @@ def names() -> list[str]:
 
 
 def make_policy(name: str, truth: Truth | None = None) -> Policy:
-    """A fresh policy by its name."""
+    """A fresh policy by its name.
+
+    `default:FILE` and `learned:FILE` decide with the weights in a file, such as those of a network
+    that has never seen the tasks of a benchmark.
+    """
+    plain, _, file = name.partition(":")
+    if file and plain in ("default", "learned"):
+        learned = Learned(read_weights(Path(file)))
+        return learned if plain == "learned" else _default(learned)
     if name not in _BY_NAME:
         raise Misuse(
             f"unknown policy {name!r}: `bhpt policies` lists the {len(_BY_NAME)} there are"

@@ -83,8 +83,10 @@ def names() -> list[str]:
 
 
 def check(name: str) -> None:
-    """Refuse a name that nobody has."""
-    if name not in names():
+    """Refuse a name that nobody has, and weights that are not there."""
+    if ":" in name:
+        registry.make_policy(name)
+    elif name not in names():
         raise Misuse(f"unknown policy {name!r}: `bhpt policies` lists the {len(names())} there are")
 
 
