@@ -1,0 +1,141 @@
+"""The learned predictor: histograms against their samples, and what it says of real curves."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bhpt.beliefs.learned.ends import Histogram, LearnedEnds
+from bhpt.beliefs.learned.network import EDGES
+from bhpt.beliefs.learned.observing import at_rest, see
+from bhpt.beliefs.learned.weights import shipped
+from bhpt.bench.calibration import score
+from bhpt.bench.tasks import PACKAGED, packaged
+from bhpt.domain import Curves, FloatArray, View
+from tests.beliefs.learned.cases import UNTRAINED, study, with_losses
+
+BINS = len(EDGES) + 1
+ASKED = (0.05, 0.25, 0.5, 0.75, 0.95)
+PREDICTOR = LearnedEnds(shipped("ends"))
+
+
+def histogram(floor: float = -np.inf) -> Histogram:
+    """Of three arms: any chances, mostly no improvement, all in the last bin."""
+    rng = np.random.default_rng(0)
+    chances = np.stack(
+        [rng.dirichlet(np.ones(BINS)), np.full(BINS, 0.2 / (BINS - 1)), np.eye(BINS)[-1]]
+    )
+    chances[1, 0] = 0.8
+    return Histogram(np.arange(3), chances, np.array([2.0, 1.0, 3.0]), 0.5, floor)
+
+
+def sampled(drawn: Histogram, arm: int, size: int = 400_000) -> FloatArray:
+    """Losses that the histogram stands for: even in the logarithm within a bin."""
+    rng = np.random.default_rng(arm)
+    place = rng.choice(BINS, size=size, p=drawn.chances[arm])
+    edges = np.array([*EDGES, 2 * EDGES[-1]])
+    part = rng.random(size)
+    low, high = edges[np.maximum(place - 1, 0)], edges[place]
+    more = np.where(place > 0, low ** (1 - part) * high**part, 0.0)
+    return np.asarray(np.maximum(drawn.now[arm] - drawn.scale * more, drawn.floor))
+
+
+@pytest.mark.parametrize("arm", range(3))
+@pytest.mark.parametrize("floor", [-np.inf, 0.6])
+def test_quantiles_mean_and_deviation_are_those_of_samples(arm: int, floor: float) -> None:
+    drawn = histogram(floor)
+    losses = sampled(drawn, arm)
+    found = drawn.quantiles(ASKED)[:, arm]
+    np.testing.assert_allclose(found, np.quantile(losses, ASKED), atol=5e-3)
+    # bins stand for their middle; the last one, alone in the third arm, is the widest
+    assert drawn.mean()[arm] == pytest.approx(losses.mean(), abs=0.03)
+    if arm < 2:
+        assert drawn.deviation()[arm] == pytest.approx(losses.std(), rel=0.05)
+
+
+def test_the_deviation_is_that_of_the_middles_of_bins() -> None:
+    drawn = histogram()
+    edges = np.array([*EDGES, 2 * EDGES[-1]])
+    middle = np.concatenate([[0.0], np.sqrt(edges[:-1] * edges[1:])])
+    ends = drawn.now[:, None] - 0.5 * middle
+    mean = (drawn.chances * ends).sum(axis=1)
+    np.testing.assert_allclose(drawn.mean(), mean)
+    variance = (drawn.chances * (ends - mean[:, None]) ** 2).sum(axis=1)
+    np.testing.assert_allclose(drawn.deviation(), np.sqrt(variance), atol=1e-12)
+
+
+def test_quantiles_rise_and_stay_below_the_loss_so_far() -> None:
+    drawn = histogram()
+    found = drawn.quantiles(np.linspace(0, 1, 101).tolist())
+    assert np.all(np.diff(found, axis=0) >= 0)
+    assert np.all(found <= drawn.now)
+    np.testing.assert_allclose(found[0], drawn.now - 0.5 * 2 * EDGES[-1])  # the most there is
+    np.testing.assert_array_equal(found[-1, :2], drawn.now[:2])  # none at all
+    assert np.all(drawn.quantiles([0.25])[0, 1] == drawn.now[1])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ends_of_a_study_are_ordered_and_below_what_was_reached(seed: int) -> None:
+    view = study(seed)
+    found = PREDICTOR.ends(view, ASKED)
+    assert found.shape == (5, view.arms)
+    assert np.all(np.diff(found, axis=0) >= 0)
+    reached = np.full(view.arms, UNTRAINED)
+    reached[view.curves.visited] = np.minimum(view.curves.best_by_row, UNTRAINED)
+    assert np.all(found <= reached + 1e-12)
+    assert np.all(found >= 0)  # no loss was negative
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ends_scale_and_shift_with_losses(seed: int) -> None:
+    view = study(seed)
+    losses = view.curves.losses - 50  # below zero, so there is no floor
+    low = with_losses(view, losses, untrained=UNTRAINED - 50)
+    scaled = with_losses(view, 8 * losses, untrained=8 * (UNTRAINED - 50))
+    ends, larger = PREDICTOR.ends(low, ASKED), PREDICTOR.ends(scaled, ASKED)
+    np.testing.assert_allclose(larger, 8 * ends, rtol=1e-9)
+    np.testing.assert_allclose(PREDICTOR.ends(view, ASKED), np.maximum(ends + 50, 0), atol=1e-9)
+
+
+def test_arms_in_flight_are_predicted_like_others() -> None:
+    view = study(2)
+    flying = replace(view, pending=np.array([*view.curves.visited[:2], 8]))
+    np.testing.assert_array_equal(PREDICTOR.ends(flying, ASKED), PREDICTOR.ends(view, ASKED))
+    assert at_rest(view) is view
+    assert not len(at_rest(flying).pending)
+
+
+def test_arms_that_cannot_go_on_end_as_they_are() -> None:
+    curves = Curves.of([[1.0, 0.5, 0.7], [0.9, 0.8], [0.7], []], 3)
+    costs = np.array([1.0, 1.0, 9.0, 9.0])
+    view = View(curves, 1, 2.0, costs, np.zeros((4, 1)), untrained=2.0)
+    found = PREDICTOR.ends(view, ASKED)
+    np.testing.assert_allclose(found[:, [0, 2]], np.tile([0.5, 0.7], (5, 1)))
+    assert found[0, 1] < 0.8  # this one can
+    assert np.isnan(found[:, 3]).all()  # not looked at
+
+
+def test_nothing_is_predicted_before_anything_has_improved() -> None:
+    nothing = study(0, reports=0)
+    assert np.isnan(PREDICTOR.ends(nothing, ASKED)).all()
+    assert np.isnan(PREDICTOR.ends(replace(nothing, left=0.0), ASKED)).all()
+    assert np.isnan(PREDICTOR.ends(replace(nothing, pending=np.arange(9)), ASKED)).all()
+    view = study(0)
+    useless = with_losses(view, np.full_like(view.curves.losses, np.nan))
+    assert np.isnan(PREDICTOR.ends(useless, ASKED)).all()
+
+
+def test_chances_are_chances() -> None:
+    view = study(1)
+    drawn = PREDICTOR.histogram(view, see(view))
+    np.testing.assert_allclose(drawn.chances.sum(axis=1), 1)
+    assert drawn.chances.min() >= 0
+    assert drawn.scale == pytest.approx(UNTRAINED - view.curves.best)
+
+
+@pytest.mark.parametrize("name", PACKAGED)
+def test_nine_ends_of_ten_are_covered(name: str) -> None:
+    """It was trained on these tables, too: this is to see that weights and features fit."""
+    scores = [score(packaged(name), PREDICTOR, seed, 0.1) for seed in range(4)]
+    assert 0.8 <= np.mean([s.coverage for s in scores]) <= 1
+    assert np.mean([s.error for s in scores]) < 0.5 * np.mean([s.last_value for s in scores])
