@@ -332,6 +332,14 @@ def test_a_missing_extra_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -
     assert any("not installed: smac" in line for line in said)
 
 
+def test_a_network_that_has_seen_the_tables_is_owned_up_to() -> None:
+    def said(scope: plan.Scope) -> str:
+        return " ".join(about_run(plan.Collected(scope, [], [], {}, ())))
+
+    assert "no fair rival" in said(plan.FULL)
+    assert "no fair rival" not in said(TINY)
+
+
 def test_the_paper_on_a_tiny_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few = ("bhpt", "bhpt-eps", "hyperband", "random")
     monkeypatch.setattr(plan, "METHODS", few)
