@@ -42,7 +42,7 @@ def world(rng: np.random.Generator, arms: int, units: int) -> tuple[FloatArray, 
 def _latent(rng: np.random.Generator, x: FloatArray, chance: float) -> FloatArray:
     """A smooth function of the configuration with a part of pure chance, standardised, [K]."""
     features = x.shape[1]
-    relevance = rng.uniform(size=features) ** 2 * (rng.random(features) < 0.7)
+    relevance = np.asarray(rng.uniform(size=features) ** 2 * (rng.random(features) < 0.7))
     waves = rng.standard_normal((features, 64)) * (relevance * rng.uniform(1, 6))[:, None]
     smooth = np.cos(x @ waves + rng.uniform(0, 2 * np.pi, 64)) @ rng.standard_normal(64)
     if rng.random() < 0.6:  # most hyper-parameters have one good region
