@@ -126,6 +126,16 @@ def test_the_explanation_tells_what_is_predicted() -> None:
     assert np.isnan(first.explanation.end).all()
 
 
+def test_arms_in_flight_are_explained_like_others() -> None:
+    view = study(3)
+    alone = Learned().decide(view)
+    beside = Learned().decide(replace(view, pending=view.curves.visited[:2]))
+    assert alone is not None
+    assert beside is not None
+    np.testing.assert_array_equal(beside.explanation.end, alone.explanation.end)
+    np.testing.assert_array_equal(beside.explanation.spread, alone.explanation.spread)
+
+
 def test_three_thousand_arms() -> None:
     view = study(0, arms=3000, reports=60, columns=5)
     decision = Learned().decide(view)

@@ -93,7 +93,7 @@ class LearnedEnds:
         chances[view.horizon[sight.rows] == 0] = np.eye(1, chances.shape[1])  # ends as it is
         gained = moment.q[np.arange(len(sight.rows)), moment.n]
         start = untrained_loss(view)
-        floor = 0.0 if start >= 0 and view.curves.best >= 0 else -np.inf
+        floor = 0.0 if view.curves.best >= 0 else -np.inf
         return Histogram(sight.rows, chances, start - gained, float(gained.max()), floor)
 
     def ends(self, view: View, quantiles: Sequence[float]) -> FloatArray:
