@@ -2,7 +2,7 @@
 
 It is told how far each arm has come and how far what is left would take it, and says which arm to
 run next. It was trained on real and invented curves to end with the best model
-(`benchmarks/policy`). Nothing is fitted while a study runs, so a decision takes a millisecond; a
+(`benchmarks/policy`). Nothing is fitted while a study runs, so a decision takes milliseconds; a
 second network predicts where the arms would end, for people and for the store of checkpoints.
 
 Notation:
