@@ -141,7 +141,7 @@ def test_three_thousand_arms() -> None:
     decision = Learned().decide(view)
     assert decision is not None
     assert view.choosable[decision.arm]
-    assert np.isfinite(decision.explanation.end).sum() == 1000 + len(view.curves.visited)
+    assert np.isfinite(decision.explanation.end).sum() == 100 + len(view.curves.visited)
 
 
 def mean_regret(policy: Policy, budget: int) -> float:

@@ -14,7 +14,7 @@ from bhpt.beliefs.learned.features import NOISE, Geometry, Moment, features, geo
 from bhpt.beliefs.scale import estimate_untrained
 from bhpt.domain import BoolArray, FloatArray, IntArray, View
 
-_MOST_UNTRIED = 1000  # of more untried arms, as many by chance are looked at
+_MOST_UNTRIED = 100  # of more untried arms, as many by chance are looked at, as in training
 _CHANCE = 5  # the stream of random numbers that chooses them
 
 
