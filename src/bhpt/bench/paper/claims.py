@@ -86,8 +86,9 @@ def lowest_on_real(evidence: Evidence, tasks: Sequence[str]) -> Claim:
 
 def _lowest(evidence: Evidence, tasks: Sequence[str], rivals: Sequence[str], says: str) -> Claim:
     """Compare the better of BHPT and BHPT-ε with the best rival, at every budget."""
-    ahead, behind, lost = 0, 0, []
-    cells = 0
+    cells, ahead, behind = 0, 0, 0
+    surely: list[str] = []
+    perhaps: list[str] = []
     for task in tasks:
         present = [r for r in rivals if evidence.has(task, r)]
         for budget in evidence.budgets(task, "bhpt", "bhpt-eps", *present) if present else ():
@@ -99,12 +100,15 @@ def _lowest(evidence: Evidence, tasks: Sequence[str], rivals: Sequence[str], say
             behind += gap.above
             if gap.mean > _ROUNDING:
                 where = f"B={budget}" if len(tasks) == 1 else f"{task} B={budget}"
-                lost.append(f"{where} behind {theirs} by {gap.text()}")
+                (surely if gap.above else perhaps).append(
+                    f"{where} behind {theirs} by {gap.text()}"
+                )
     if not cells:
         return Claim(says, "", "not run")
     measured = (
         f"{cells} cells: surely ahead of the best other in {ahead}, surely behind in {behind}"
     )
+    lost = surely + perhaps
     if lost:
         measured += "; " + "; ".join(lost[:6]) + (" …" if len(lost) > 6 else "")
     if not ahead and not behind:
