@@ -26,7 +26,7 @@ def test_a_class(folder: Folder) -> None:
 
 
 def test_plain_lines_without_a_terminal(folder: Folder) -> None:
-    answer = folder.tune()
+    answer = folder.tune(trainer="job:Slow")
     assert "\x1b" not in answer.out + answer.err
     assert answer.errors[0].startswith("[0:0")
     improvements = [

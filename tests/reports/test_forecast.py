@@ -74,9 +74,9 @@ def test_a_deadline_is_shared_by_the_workers() -> None:
 
 
 def test_workers_cannot_share_an_arm(spent: State) -> None:
-    many = replace(spent, session=None, plan=replace(spent.plan, workers=4))
+    many = replace(spent, session=None, plan=replace(spent.plan, workers=8))
     alone, together = forecast(spent, ["12 epochs"]), forecast(many, ["12 epochs"])
-    assert together.outcomes[-1].arms >= 4
+    assert together.outcomes[-1].arms >= 8
     assert together.outcomes[-1].expected > alone.outcomes[-1].expected
 
 
