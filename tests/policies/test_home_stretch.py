@@ -1,6 +1,9 @@
 """The default: explore while there is time, then let the learned policy bring it home."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +18,7 @@ from bhpt.policies.home_stretch import HomeStretch
 from bhpt.policies.interface import Decision, Explanation
 from bhpt.policies.learned import Learned
 from bhpt.policies.registry import make_policy, our_belief
+from bhpt.policies.schedules import Board, Request, Scheduled
 
 
 class Says(Learned, Bhpt):
@@ -27,15 +31,24 @@ class Says(Learned, Bhpt):
         return Decision(self.arm, Explanation.in_words("", view.arms))  # type: ignore[attr-defined]
 
 
-def view_with(left: float, unit: int = 1, costs: float = 1.0) -> View:
+def view_with(left: float, unit: int = 1, costs: float = 1.0, arms: int = 15) -> View:
     return View(
-        curves=Curves.empty(4, 20),
+        curves=Curves.empty(arms, 20),
         unit=unit,
         left=left,
-        costs=np.full(4, costs),
-        features=np.zeros((4, 1)),
+        costs=np.full(arms, costs),
+        features=np.zeros((arms, 1)),
         untrained=1.0,
     )
+
+
+def third(board: Board) -> Iterator[Request]:
+    """A schedule that wants one arm for ever."""
+    while board.left:
+        yield 3, "always the same"
+
+
+PARTS = HomeStretch(Says(1), Says(2), Scheduled(third))
 
 
 @pytest.mark.parametrize(
@@ -53,9 +66,35 @@ def view_with(left: float, unit: int = 1, costs: float = 1.0) -> View:
 def test_the_last_full_training_is_the_last_stretch(
     left: float, unit: int, costs: float, arm: int
 ) -> None:
-    decision = HomeStretch(Says(1), Says(2)).decide(view_with(left, unit, costs))
+    decision = PARTS.decide(view_with(left, unit, costs))
     assert decision is not None
     assert decision.arm == arm
+
+
+@pytest.mark.parametrize(
+    ("change", "arm"),
+    [
+        ({}, 3),
+        ({"left": 44.0}, 1),  # less than three units for each of the 15 arms
+        ({"left": 20.0}, 2),
+        ({"lanes": 2}, 1),
+        ({"split": 2}, 1),
+        ({"pending": np.array([4])}, 1),
+    ],
+)
+def test_successive_halving_begins_where_all_arms_can_be_looked_at(
+    change: dict[str, Any], arm: int
+) -> None:
+    decision = PARTS.decide(replace(view_with(45.0), **change))
+    assert decision is not None
+    assert decision.arm == arm
+
+
+def test_bhpts_rule_goes_on_where_the_schedule_ends() -> None:
+    parts = HomeStretch(Says(1), Says(2), Scheduled(lambda _: iter(())))
+    decision = parts.decide(view_with(45.0))
+    assert decision is not None
+    assert decision.arm == 1
 
 
 def test_a_small_budget_is_the_learned_policys_and_a_large_one_begins_with_bhpts() -> None:
@@ -72,7 +111,7 @@ def test_a_small_budget_is_the_learned_policys_and_a_large_one_begins_with_bhpts
 
 def test_forecasts_use_the_belief_of_the_first_half() -> None:
     early = Bhpt(our_belief(None))
-    assert HomeStretch(early, Learned()).belief is early.belief
+    assert HomeStretch(early, Learned(), PARTS.plenty).belief is early.belief
 
 
 def test_weights_can_come_from_a_file(tmp_path: Path) -> None:

@@ -68,7 +68,8 @@ class Reporter:
         now = time.monotonic()
         if done == total or now - self._last > _EVERY_S:
             self._last = now
-            print(f"{done}/{total} runs, last: {what}", file=sys.stderr, flush=True)
+            last = f", last: {what}" if row else ""
+            print(f"{done}/{total} runs{last}", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """Leave the terminal as it was."""

@@ -1,10 +1,17 @@
-"""Two halves of a study: explore by value of information, then bring the best model home.
+"""The parts of a study: look around while there is time, then bring the best model home.
 
-While what is left pays for more than one full training, there is time to learn what this task is
-like: BHPT's rule on the Gaussian process that is fitted to it. The last stretch is different.
-From there on every unit for one arm is missing for another, a process fitted to a few first
+The last stretch, when what is left pays for one full training or less, is the learned policy's:
+from there on every unit for one arm is missing for another, a process fitted to a few first
 epochs is sure of the wrong things, and a policy that has played many such endings decides better.
 A budget of no more than one full training is all last stretch.
+
+Before that there is time to learn what this task is like: BHPT's rule on the Gaussian process
+that is fitted to it. Only a budget that pays for several units of every arm needs no belief to
+choose among them: successive halving looks at all and keeps halving. (It decides one unit at a
+time, so with several workers it is BHPT's rule again.)
+
+Notation:
+    B  units of the whole study     K  arms
 """
 
 from dataclasses import dataclass
@@ -14,6 +21,9 @@ from bhpt.domain import View
 from bhpt.policies.bhpt import Bhpt
 from bhpt.policies.interface import Decision
 from bhpt.policies.learned import Learned
+from bhpt.policies.schedules import Scheduled
+
+_PLENTY = 3  # units for every arm
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,10 +33,12 @@ class HomeStretch:
     Attributes:
         early: Decides first.
         late: Decides at last.
+        plenty: Decides first where the budget is so large that every arm can be looked at.
     """
 
     early: Bhpt
     late: Learned
+    plenty: Scheduled
 
     @property
     def belief(self) -> Belief:
@@ -36,5 +48,14 @@ class HomeStretch:
     def decide(self, view: View) -> Decision | None:
         """Ask the one whose turn it is."""
         full = -(-view.curves.epochs // view.unit)
-        policy = self.early if view.units_left > full else self.late
-        return policy.decide(view)
+        if view.units_left <= full:
+            return self.late.decide(view)
+        if _plenty(view):
+            return self.plenty.decide(view) or self.early.decide(view)
+        return self.early.decide(view)
+
+
+def _plenty(view: View) -> bool:
+    """Whether the budget pays for several units of every arm, run one after the other."""
+    alone = view.lanes == view.split == 1 and not len(view.pending)
+    return alone and view.step + view.units_left >= _PLENTY * view.arms

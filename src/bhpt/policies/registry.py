@@ -106,7 +106,7 @@ def gp_ei(truth: Truth | None) -> Policy:
 
 def _default(learned: Learned) -> Policy:
     """What a user gets who names none; it is never told the truth."""
-    return HomeStretch(Bhpt(our_belief(None)), learned)
+    return HomeStretch(Bhpt(our_belief(None)), learned, Scheduled(successive_halving))
 
 
 ENTRIES = (
