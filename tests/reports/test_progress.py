@@ -34,6 +34,9 @@ def test_in_the_middle() -> None:
     assert progress.final.high <= progress.best.loss
     bests = [standing.best for standing in progress.standings]
     assert bests == sorted(bests)
+    ends = [(one.end, one.best) for one in progress.standings if one.end is not None]
+    assert ends
+    assert all(end.high <= best for end, best in ends)
     assert bests[0] == progress.best.loss
     assert len(progress.standings[0].curve) == progress.standings[0].epochs
 

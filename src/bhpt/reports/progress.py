@@ -220,8 +220,13 @@ def _standings(state: State) -> tuple[Standing, ...]:
             arm=int(curves.visited[row]),
             epochs=int(curves.counts[row]),
             best=float(curves.best_by_row[row]),
-            end=ends.get(int(curves.visited[row])),
+            end=_kept(ends.get(int(curves.visited[row])), float(curves.best_by_row[row])),
             curve=curves.losses[row, : curves.counts[row]],
         )
         for row in rows
     )
+
+
+def _kept(end: Interval | None, best: float) -> Interval | None:
+    """A predicted end, no higher than the best loss of the arm: that one is kept."""
+    return None if end is None else _at_most(end, best)
