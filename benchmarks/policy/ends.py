@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.policy.adam import Moments, adam, still
+from benchmarks.policy.options import parser
 from benchmarks.policy.studies import ARMS, Instance, Mix, Pool, State, draw_many, look, read_pool
 from benchmarks.policy.train import HIDDEN, start_weights
 from bhpt.beliefs.learned.features import NOISE, Array, at
@@ -114,14 +115,7 @@ def train(options: argparse.Namespace) -> None:
 
 def main() -> None:
     """Train for a while and write the weights."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pool", required=True, help="file that benchmarks.policy.pool wrote")
-    parser.add_argument("--out", required=True, help="file of the weights, .npz")
-    parser.add_argument("--seconds", type=float, default=200.0)
-    parser.add_argument("--leave-out", default="", help="tasks not to train on, with commas")
-    parser.add_argument("--shrink", type=int, default=1, help="fewer studies, to try it out")
-    parser.add_argument("--rate", type=float, default=2e-3, help="of learning; falls to 1%% of it")
-    train(parser.parse_args())
+    train(parser(__doc__, 200.0, 2e-3, "1%% of it").parse_args())
 
 
 if __name__ == "__main__":

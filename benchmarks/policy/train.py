@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.policy.adam import Moments, adam, still
+from benchmarks.policy.options import parser
 from benchmarks.policy.studies import (
     ARMS,
     Instance,
@@ -360,19 +361,11 @@ def tries(weights: Weights, trials: dict[str, Pool], budgets: tuple[int, ...]) -
 
 def main() -> None:
     """Train for a while, tell how it goes, and write the weights."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pool", required=True, help="file that benchmarks.policy.pool wrote")
-    parser.add_argument("--out", required=True, help="file of the weights, .npz")
-    parser.add_argument("--seconds", type=float, default=500.0)
-    parser.add_argument("--leave-out", default="", help="tasks to try it on instead, with commas")
-    parser.add_argument("--start", default="", help="weights to go on from")
-    parser.add_argument("--shrink", type=int, default=1, help="play fewer studies, to try it out")
-    parser.add_argument("--taught", type=int, default=40, help="iterations that copy i-Epoch")
-    parser.add_argument(
-        "--rate", type=float, default=1.5e-3, help="of learning; falls to 3%% of it"
-    )
-    parser.add_argument("--seed", type=int, default=0)
-    train(parser.parse_args())
+    options = parser(__doc__, 500.0, 1.5e-3, "3%% of it")
+    options.add_argument("--start", default="", help="weights to go on from")
+    options.add_argument("--taught", type=int, default=40, help="iterations that copy i-Epoch")
+    options.add_argument("--seed", type=int, default=0)
+    train(options.parse_args())
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ class Scale:
 
     def apply(self, curves: Curves, untrained: float | None) -> Scaled:
         """Scale what has been observed."""
-        start = estimate_untrained(curves) if untrained is None else untrained
+        start = untrained_loss(curves, untrained)
         seen = curves.observed
         losses = curves.losses[:, : curves.longest]
         usable = seen & (np.abs(losses) < _EXPLODED)
@@ -111,6 +111,11 @@ class Scale:
         drop = max(start - best, 0.0) if np.isfinite(best) else 0.0
         drop = drop or max(abs(start), 1.0)
         return start - 2 * drop, 2 * drop
+
+
+def untrained_loss(curves: Curves, known: float | None) -> float:
+    """ℓ_0, or a guess of it where nobody reported it."""
+    return estimate_untrained(curves) if known is None else known
 
 
 def estimate_untrained(curves: Curves) -> float:

@@ -29,13 +29,7 @@ def solve_lower(lower: FloatArray, right: FloatArray) -> FloatArray:
     Raises:
         np.linalg.LinAlgError: If the factor is singular.
     """
-    if not right.size:
-        return right
-    solved, info = dtrtrs(lower, right, lower=1)
-    if info:
-        raise np.linalg.LinAlgError(f"diagonal element {info} of the factor is zero")
-    answer: FloatArray = solved
-    return answer
+    return _solve(lower, right, 0)
 
 
 def solve_lower_transposed(lower: FloatArray, right: FloatArray) -> FloatArray:
@@ -44,9 +38,13 @@ def solve_lower_transposed(lower: FloatArray, right: FloatArray) -> FloatArray:
     Raises:
         np.linalg.LinAlgError: If the factor is singular.
     """
+    return _solve(lower, right, 1)
+
+
+def _solve(lower: FloatArray, right: FloatArray, transposed: int) -> FloatArray:
     if not right.size:
         return right
-    solved, info = dtrtrs(lower, right, lower=1, trans=1)
+    solved, info = dtrtrs(lower, right, lower=1, trans=transposed)
     if info:
         raise np.linalg.LinAlgError(f"diagonal element {info} of the factor is zero")
     answer: FloatArray = solved

@@ -11,10 +11,7 @@ Notation:
 Losses that are not finite, or worse than those of an untrained model, count as ℓ_0.
 """
 
-import multiprocessing
-import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -29,6 +26,7 @@ from bhpt.bench.catalogue import load
 from bhpt.bench.peers.calibration import Calibration
 from bhpt.bench.peers.suites import Suite
 from bhpt.bench.tasks import Task
+from bhpt.bench.workers import workers
 from bhpt.domain import Curves, FloatArray, IntArray, Misuse, View
 from bhpt.policies.registry import (
     Truth,
@@ -73,14 +71,7 @@ class Gaussians:
             mixture.weights,
             np.asarray(quantiles),
         )
-        return np.minimum(mixture.scaled.loss(found), best_so_far(view))
-
-
-def best_so_far(view: View) -> FloatArray:
-    """Lowest finite loss of each arm, infinity where there is none, [K]."""
-    best = np.full(view.arms, np.inf)
-    best[view.curves.visited] = view.curves.best_by_row
-    return best
+        return np.minimum(mixture.scaled.loss(found), view.curves.best_by_arm)
 
 
 def mixture_quantiles(
@@ -264,13 +255,8 @@ def _scored(cells: list[tuple[str, int]], plan: Plan, jobs: int) -> Iterator[tup
     if jobs == 1:
         yield from (one(cell, plan) for cell in cells)
         return
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
-    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
-    try:
+    with workers(jobs) as pool:
         yield from pool.map(one, cells, [plan] * len(cells))
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _lines(suite: Suite, found: dict[tuple[str, int], tuple[Score, ...]]) -> Iterator[Calibration]:

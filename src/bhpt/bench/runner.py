@@ -1,9 +1,7 @@
 """Run a benchmark: every task × policy × budget × seed that the table does not have yet."""
 
-import multiprocessing
-import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +11,8 @@ from bhpt.bench.metrics import score
 from bhpt.bench.peers import registry
 from bhpt.bench.simulate import simulate
 from bhpt.bench.table import Results, Row, Run
+from bhpt.bench.workers import workers
 from bhpt.domain import Misuse
-
-_ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -119,12 +116,9 @@ def _parallel(todo: list[Run], source: Source, jobs: int) -> Iterator[Outcome]:
     """Rows as they are finished; at most a few runs are queued, so an interrupt ends soon."""
     if not todo:
         return
-    os.environ.update({name: os.environ.get(name, "1") for name in _ONE_THREAD})
-    spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, mp_context=spawn)
     queue = iter(todo)
     waiting: set[Future[Outcome]] = set()
-    try:
+    with workers(jobs) as pool:
         while True:
             while len(waiting) < 2 * jobs and (run := next(queue, None)) is not None:
                 waiting.add(pool.submit(one, run, source.data, source.arms))
@@ -133,5 +127,3 @@ def _parallel(todo: list[Run], source: Source, jobs: int) -> Iterator[Outcome]:
             finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for future in finished:
                 yield future.result()
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)

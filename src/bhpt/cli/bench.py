@@ -86,16 +86,26 @@ def run_shown(plan: Plan, out: Path, jobs: int) -> list[Row]:
         reporter.close()
 
 
+Data = Annotated[
+    Path | None, typer.Option(help="Folder with LCBench, TaskSet and tables of your own.")
+]
+Tasks = Annotated[str, typer.Option(help="Tasks; all that are found if not given.")]
+Seeds = Annotated[int, typer.Option(help="Seeds 0 .. N-1.")]
+Arms = Annotated[int, typer.Option(help="A random K of the arms, by seed.")]
+Jobs = Annotated[int, typer.Option(help="Worker processes.")]
+CORES = os.cpu_count() or 1
+
+
 @bench.callback(invoke_without_command=True)
 def run(
     context: typer.Context,
     tasks: Annotated[str, typer.Option(help="Tasks, separated by commas.")] = "",
     policies: Annotated[str, typer.Option(help="Policies, separated by commas.")] = "",
     budgets: Annotated[str, typer.Option(help="Budgets in units, separated by commas.")] = "",
-    seeds: Annotated[int, typer.Option(help="Seeds 0 .. N-1.")] = 1,
+    seeds: Seeds = 1,
     arms: Annotated[int | None, typer.Option(help="A random K of the arms, by seed.")] = None,
     data: Annotated[Path | None, typer.Option(help="Folder with tables of your own.")] = None,
-    jobs: Annotated[int, typer.Option(help="Worker processes.")] = os.cpu_count() or 1,
+    jobs: Jobs = CORES,
     out: Annotated[Path | None, typer.Option(help="Folder for results.csv.")] = None,
 ) -> None:
     """Run tasks × policies × budgets × seeds; rows that are there are not run again."""

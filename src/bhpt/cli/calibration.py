@@ -1,7 +1,6 @@
 """`bhpt bench calibration`: are the predicted ends of curves right, and how sure is it of them?"""
 
 import csv
-import os
 from dataclasses import astuple
 from pathlib import Path
 from typing import Annotated
@@ -13,20 +12,18 @@ from rich.table import Table
 from bhpt.bench.calibration import PREDICTORS, Plan, calibrate
 from bhpt.bench.peers.calibration import COLUMNS, Calibration
 from bhpt.bench.peers.suites import grouped, suites
-from bhpt.cli.bench import Reporter, words
+from bhpt.cli.bench import CORES, Arms, Data, Jobs, Reporter, Seeds, Tasks, words
 from bhpt.domain import Misuse
 
 
 def calibration(
     out: Annotated[Path, typer.Option(help="CSV to write, for `bench peers --calibration`.")],
-    data: Annotated[
-        Path | None, typer.Option(help="Folder with LCBench, TaskSet and tables of your own.")
-    ] = None,
-    tasks: Annotated[str, typer.Option(help="Tasks; all that are found if not given.")] = "",
+    data: Data = None,
+    tasks: Tasks = "",
     belief: Annotated[str, typer.Option(help=f"One of {', '.join(PREDICTORS)}.")] = "learned",
-    seeds: Annotated[int, typer.Option(help="Seeds 0 .. N-1.")] = 2,
-    arms: Annotated[int, typer.Option(help="A random K of the arms, by seed.")] = 100,
-    jobs: Annotated[int, typer.Option(help="Worker processes.")] = os.cpu_count() or 1,
+    seeds: Seeds = 2,
+    arms: Arms = 100,
+    jobs: Jobs = CORES,
 ) -> None:
     """Predict the ends of curves from a part of them; coverage and error by suite."""
     if out.is_dir():

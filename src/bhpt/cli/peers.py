@@ -1,6 +1,5 @@
 """`bhpt bench peers`: our policies beside other people's tuners, in one page."""
 
-import os
 import shlex
 import sys
 from dataclasses import replace
@@ -19,7 +18,7 @@ from bhpt.bench.peers.standings import ALL, Comparison, Standing, write_csv
 from bhpt.bench.peers.suites import Suite, grouped, suites
 from bhpt.bench.runner import Plan
 from bhpt.bench.table import Row
-from bhpt.cli.bench import numbers, run_shown, words
+from bhpt.cli.bench import CORES, Arms, Data, Jobs, Seeds, Tasks, numbers, run_shown, words
 
 RULES = ("default", "random", "hyperband", "sh", "asha", "i-epoch", "2-epoch", "5-epoch")
 _LEFT_OUT = ("syne-cqr",)  # it thinks for seconds over every new arm
@@ -34,15 +33,13 @@ def default_policies() -> tuple[str, ...]:
 
 def peers(
     out: Annotated[Path, typer.Option(help="Folder for the results and the page.")],
-    data: Annotated[
-        Path | None, typer.Option(help="Folder with LCBench, TaskSet and tables of your own.")
-    ] = None,
-    tasks: Annotated[str, typer.Option(help="Tasks; all that are found if not given.")] = "",
+    data: Data = None,
+    tasks: Tasks = "",
     policies: Annotated[str, typer.Option(help="Policies and peers; most if not given.")] = "",
     budgets: Annotated[str, typer.Option(help="Budgets in units.")] = BUDGETS,
-    seeds: Annotated[int, typer.Option(help="Seeds 0 .. N-1.")] = 10,
-    arms: Annotated[int, typer.Option(help="A random K of the arms, by seed.")] = 100,
-    jobs: Annotated[int, typer.Option(help="Worker processes.")] = os.cpu_count() or 1,
+    seeds: Seeds = 10,
+    arms: Arms = 100,
+    jobs: Jobs = CORES,
     calibrated: Annotated[
         Path | None,
         typer.Option("--calibration", help="CSV of suite,seen,coverage,error,last_value."),

@@ -89,6 +89,13 @@ class Curves:
         return best
 
     @cached_property
+    def best_by_arm(self) -> FloatArray:
+        """The lowest finite loss of every arm, infinity where there is none, [K]."""
+        best = np.full(self.arms, np.inf)
+        best[self.visited] = self.best_by_row
+        return best
+
+    @cached_property
     def best(self) -> float:
         """The lowest finite loss seen, infinity before there is one."""
         return float(self.best_by_row.min(initial=np.inf))

@@ -65,6 +65,11 @@ class View:
         """How many units have been decided: reported and in flight."""
         return len(self.curves.reports) + len(self.pending)
 
+    @property
+    def full(self) -> int:
+        """T, the units of one full training."""
+        return -(-self.curves.epochs // self.unit)
+
     @cached_property
     def remaining(self) -> IntArray:
         """Units that each arm has left before its last epoch, whatever the budget, [K]."""

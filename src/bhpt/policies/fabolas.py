@@ -80,7 +80,7 @@ class Fabolas:
 
 def levels(view: View) -> IntArray:
     """1, 2, 4, .. and all units of an arm."""
-    most = -(-view.curves.epochs // view.unit)
+    most = view.full
     doubled = 2 ** np.arange(int(np.ceil(np.log2(most))) if most > 1 else 0)
     return np.append(doubled, most).astype(np.int64)
 

@@ -47,8 +47,7 @@ class HomeStretch:
 
     def decide(self, view: View) -> Decision | None:
         """Ask the one whose turn it is."""
-        full = -(-view.curves.epochs // view.unit)
-        if view.units_left <= full:
+        if view.units_left <= view.full:
             return self.late.decide(view)
         if _plenty(view):
             return self.plenty.decide(view) or self.early.decide(view)

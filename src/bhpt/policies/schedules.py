@@ -34,7 +34,7 @@ class Board:
         """Start before the first unit."""
         curves = view.curves
         self.arms = view.arms
-        self.units = -(-curves.epochs // view.unit)
+        self.units = view.full
         self.budget = len(curves.reports) + view.units_left
         self.rng = np.random.default_rng((view.seed, 2))
         self._view = view

@@ -40,7 +40,7 @@ class Smac:
         """Replay SMAC over the finished arms; it has no state but what the view shows."""
         from bhpt.policies import smac_session  # not at the top: needs the extra
 
-        units = -(-view.curves.epochs // view.unit)
+        units = view.full
         bought = int(view.left / float(view.costs.min())) + len(view.curves.reports)
         arm, origin = smac_session.next_arm(
             features=view.features,

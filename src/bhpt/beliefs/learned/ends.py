@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bhpt.beliefs.learned.network import EDGES, Weights, histogram, trunk
-from bhpt.beliefs.learned.observing import Sight, at_rest, see, untrained_loss
+from bhpt.beliefs.learned.observing import Sight, at_rest, see
+from bhpt.beliefs.scale import untrained_loss
 from bhpt.domain import FloatArray, IntArray, View
 
 _LOW = np.array([0.0, *EDGES])  # of each bin
@@ -92,7 +93,7 @@ class LearnedEnds:
         chances /= chances.sum(axis=1, keepdims=True)
         chances[view.horizon[sight.rows] == 0] = np.eye(1, chances.shape[1])  # ends as it is
         gained = moment.q[np.arange(len(sight.rows)), moment.n]
-        start = untrained_loss(view)
+        start = untrained_loss(view.curves, view.untrained)
         floor = 0.0 if view.curves.best >= 0 else -np.inf
         return Histogram(sight.rows, chances, start - gained, float(gained.max()), floor)
 

@@ -11,7 +11,8 @@ from functools import lru_cache
 import numpy as np
 
 from bhpt.beliefs.learned.features import NOISE, Geometry, Moment, features, geometry
-from bhpt.beliefs.scale import estimate_untrained
+from bhpt.beliefs.scale import untrained_loss
+from bhpt.beliefs.triangular import cholesky, solve_lower
 from bhpt.domain import BoolArray, FloatArray, IntArray, View
 
 _MOST_UNTRIED = 100  # of more untried arms, as many by chance are looked at, as in training
@@ -69,7 +70,7 @@ def observe(view: View, rows: IntArray) -> tuple[Moment, Geometry]:
         q=improvements(view, rows, int(n.max(initial=0))),
         n=n,
         r=view.bought(view.left)[rows].astype(float),
-        total=float(-(-curves.epochs // view.unit)),
+        total=float(view.full),
         exists=np.ones(len(rows)),
         open=view.choosable[rows].astype(float),
         last=last[rows],
@@ -85,11 +86,6 @@ def _geometry(configurations: bytes, arms: int) -> Geometry:
     return geometry(np, x, np.ones(arms), np.ones(x.shape[1]))
 
 
-def untrained_loss(view: View) -> float:
-    """ℓ_0, or a guess of it."""
-    return estimate_untrained(view.curves) if view.untrained is None else view.untrained
-
-
 def improvements(view: View, rows: IntArray, longest: int) -> FloatArray:
     """q, zero where not observed, [R, longest + 1] (at least two columns)."""
     curves, unit = view.curves, view.unit
@@ -97,7 +93,8 @@ def improvements(view: View, rows: IntArray, longest: int) -> FloatArray:
     if longest:
         losses = curves.losses[:, : curves.longest]
         usable = curves.observed & np.isfinite(losses)
-        gained = np.where(usable, untrained_loss(view) - np.where(usable, losses, 0.0), 0.0)
+        start = untrained_loss(curves, view.untrained)
+        gained = np.where(usable, start - np.where(usable, losses, 0.0), 0.0)
         gained = np.maximum.accumulate(np.maximum(gained, 0.0), axis=1)
         ends = np.minimum(np.arange(1, longest + 1) * unit, curves.longest) - 1
         q[np.searchsorted(rows, curves.visited), 1 : longest + 1] = gained[:, ends]
@@ -107,7 +104,7 @@ def improvements(view: View, rows: IntArray, longest: int) -> FloatArray:
 def posterior(prior: FloatArray, seen: BoolArray) -> FloatArray:
     """Covariance of what arms are like once some have been seen, [R, R]."""
     cross = prior[:, seen]
-    root = np.linalg.cholesky(cross[seen] + NOISE * np.eye(int(seen.sum())))
-    half = np.linalg.solve(root, cross.T)
+    root = cholesky(cross[seen] + NOISE * np.eye(int(seen.sum())))
+    half = solve_lower(root, cross.T)
     left: FloatArray = prior - half.T @ half
     return left

@@ -76,7 +76,7 @@ class PeerPolicy:
                 method=self._method,
                 points=points.tolist(),
                 offsets=equal_cells(points).tolist(),
-                units=-(-view.curves.epochs // view.unit),
+                units=view.full,
                 budget=int(view.left / float(view.costs[0]) + 1e-9),
                 seed=view.seed,
             )
@@ -119,6 +119,4 @@ def distinct(features: FloatArray) -> FloatArray:
 
 def _best_open(view: View) -> int:
     """The best of the arms that can go on; a new one if no arm that was tried can."""
-    best = np.full(view.arms, np.inf)
-    best[view.curves.visited] = view.curves.best_by_row
-    return int(np.lexsort((best, ~view.choosable))[0])
+    return int(np.lexsort((view.curves.best_by_arm, ~view.choosable))[0])

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bhpt.bench.workers import ONE_THREAD
 from bhpt.domain import Misuse
 from bhpt.domain.closing import Closing
 
 PATIENCE_S = 900.0  # for one answer; the slowest peer thinks for seconds
 _TAIL = 400  # characters of a crashed peer's last words that are passed on
-_ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -169,4 +169,4 @@ def _environment(folder: Path) -> dict[str, str]:
     ours = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
     kept = {name: value for name, value in os.environ.items() if name not in ours}
     fixed = {"PYTHONHASHSEED": "0", "PYTHONNOUSERSITE": "1", "MPLCONFIGDIR": str(folder)}
-    return kept | dict.fromkeys(_ONE_THREAD, "1") | fixed
+    return kept | dict.fromkeys(ONE_THREAD, "1") | fixed

@@ -1,0 +1,24 @@
+"""What both training commands can be told."""
+
+import argparse
+
+
+def parser(
+    about: str | None, seconds: float, rate: float, falls_to: str
+) -> argparse.ArgumentParser:
+    """A parser of the options that the two commands share.
+
+    Args:
+        about: What the command does.
+        seconds: How long it trains unless told otherwise.
+        rate: Rate of learning at the start.
+        falls_to: What it falls to, in words.
+    """
+    made = argparse.ArgumentParser(description=about)
+    made.add_argument("--pool", required=True, help="file that benchmarks.policy.pool wrote")
+    made.add_argument("--out", required=True, help="file of the weights, .npz")
+    made.add_argument("--seconds", type=float, default=seconds)
+    made.add_argument("--leave-out", default="", help="tasks not to train on, with commas")
+    made.add_argument("--shrink", type=int, default=1, help="fewer studies, to try it out")
+    made.add_argument("--rate", type=float, default=rate, help=f"of learning; falls to {falls_to}")
+    return made
