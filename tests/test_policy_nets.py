@@ -120,7 +120,7 @@ def test_networks_learn_stand_still_and_fail(family: str, dataset: str) -> None:
     arms = [{"lr": 3e-3}, {"lr": 0.0}, {"lr": 1e30, "optimizer": "sgd"}, {"lr": 3e-3, "accum": 4}]
     plan = plan_of(family, dataset, arms)
     made = draw_examples(np.random.default_rng(1), dataset, family, small_sets())
-    table = training.train(plan, made, training.compiled(family, 16, 5), 5)
+    table = training.train(plan, training.prepare(plan, made, 5), training.compiled(family, 16, 5))
     assert table.shape == (4, 6)
     assert np.all(np.isfinite(table[[0, 1, 3]]))
     np.testing.assert_allclose(table[:, 0], table[0, 0], rtol=1e-4)
@@ -137,7 +137,7 @@ def test_every_optimizer_learns() -> None:
     tried = [{"optimizer": name, "lr": rates.get(name, 3e-3)} for name in arms.OPTIMIZERS]
     plan = plan_of("mlp", "mnist", tried, second=True)
     made = draw_examples(np.random.default_rng(1), "mnist", "mlp", small_sets())
-    table = training.train(plan, made, training.compiled("mlp", 16, 6), 6)
+    table = training.train(plan, training.prepare(plan, made, 6), training.compiled("mlp", 16, 6))
     assert np.all(table[:, -1] < 0.8 * table[:, 0])
     assert np.all((table >= 0) & (table <= 1))
 

@@ -4,16 +4,16 @@ import argparse
 import json
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .data import Examples, draw_examples
+from .data import Sets, draw_examples
 from .space import Plan, describe, draw_plan
-from .training import compiled, train
+from .training import Ready, compiled, prepare, train
 
 Program = tuple[str, int]  # family, examples of a step
 
@@ -41,10 +41,10 @@ def write(plan: Plan, table: NDArray[np.float32], how: str, out: Path, name: str
     (out / f"{name}.json").write_text(json.dumps(words, indent=1) + "\n", encoding="utf-8")
 
 
-def how_made(plan: Plan, examples: Examples) -> str:
+def how_made(plan: Plan, about: str) -> str:
     """A table in one line."""
     return (
-        f"{plan.family} on {examples.about}; {plan.length}; fixed: {describe(plan)}; seed "
+        f"{plan.family} on {about}; {plan.length}; fixed: {describe(plan)}; seed "
         f"{plan.seed[0]}, table {plan.seed[1]}. Column 0 is untrained; NaN: diverged."
     )
 
@@ -76,10 +76,31 @@ def in_time(
     """The tables in their order, but first those whose program is compiled already."""
     left = list(plans)
     while left:
-        ready = [p for p in left if programs[p[1].family, p[1].micro].done()]
-        nearest = ready[0] if ready else left[0]
+        wait([programs[p[1].family, p[1].micro] for p in left], return_when=FIRST_COMPLETED)
+        nearest = next(p for p in left if programs[p[1].family, p[1].micro].done())
         left.remove(nearest)
         yield nearest
+
+
+def made(plan: Plan, sets: Sets, arms: int) -> tuple[Ready, str]:
+    """A table ready to be trained, and its data in words."""
+    rng = np.random.default_rng((*plan.seed, 3))
+    examples = draw_examples(rng, plan.dataset, plan.family, sets)
+    return prepare(plan, examples, arms), how_made(plan, examples.about)
+
+
+def one_ahead(
+    plans: Iterator[tuple[int, Plan]], sets: Sets, arms: int, pool: ThreadPoolExecutor
+) -> Iterator[tuple[int, Plan, Ready, str]]:
+    """Tables ready to be trained; while one is trained the next is made ready."""
+    waiting: list[tuple[int, Plan, Future[tuple[Ready, str]]]] = []
+    for number, plan in plans:
+        waiting.append((number, plan, pool.submit(made, plan, sets, arms)))
+        if len(waiting) > 1:
+            at, before, made_of = waiting.pop(0)
+            yield at, before, *made_of.result()
+    for at, before, made_of in waiting:
+        yield at, before, *made_of.result()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -92,18 +113,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     plans = list(chosen(options))
     arms = max(4, options.arms // options.shrink)
     kinds = dict.fromkeys((plan.family, plan.micro) for _, plan in plans)
-    with ThreadPoolExecutor(len(kinds)) as pool:
-        programs = {kind: pool.submit(compiled, *kind, arms) for kind in kinds}
-        for number, plan in in_time(plans, programs):
+    with ThreadPoolExecutor(len(kinds)) as compiling, ThreadPoolExecutor(1) as making:
+        programs = {kind: compiling.submit(compiled, *kind, arms) for kind in kinds}
+        order = in_time(plans, programs)
+        for number, plan, ready, how in one_ahead(order, sets, arms, making):
             if time.monotonic() - began > options.seconds:
                 break
-            ready = programs[plan.family, plan.micro].result()
+            unit = programs[plan.family, plan.micro].result()
             started = time.monotonic()
-            rng = np.random.default_rng((*plan.seed, 3))
-            examples = draw_examples(rng, plan.dataset, plan.family, sets)
-            table = train(plan, examples, ready, arms)
+            table = train(plan, ready, unit)
             name = f"net_{number:03d}"
-            write(plan, table, how_made(plan, examples), options.out, name)
+            write(plan, table, how, options.out, name)
             print(line(name, plan, table, time.monotonic() - started), flush=True)
     print(f"{time.monotonic() - began:.0f} s in all", flush=True)
 

@@ -58,7 +58,7 @@ def draw_examples(rng: np.random.Generator, name: str, family: str, sets: Sets) 
     """
     if name in IMAGES:
         return _images(rng, name, family, sets)
-    count = int(np.exp(rng.uniform(np.log(300), np.log(ROWS))))
+    count = _size(rng, 300, ROWS)
     made, y, outputs, words = GENERATED[name](rng, count + HELD)
     values = y.ndim == 2
     noise = float(rng.choice([0.0, 0.05, 0.2]))
@@ -83,7 +83,7 @@ def _images(rng: np.random.Generator, name: str, family: str, sets: Sets) -> Exa
     kept = rng.permutation(np.flatnonzero(np.isin(y, classes)))
     x, y = x[kept], np.searchsorted(np.sort(classes), y[kept])
     most = min(ROWS, len(x) - 300)
-    count = int(np.exp(rng.uniform(np.log(min(400, most)), np.log(most))))
+    count = _size(rng, min(400, most), most)
     noise = 0.0 if family == "vae" else float(rng.choice([0.0, 0.0, 0.0, 0.1, 0.3]))
     x = _channels(x, family)
     if family != "vae":
@@ -92,6 +92,11 @@ def _images(rng: np.random.Generator, name: str, family: str, sets: Sets) -> Exa
     targets = _one_of(_flip(rng, y, len(classes), noise), len(classes))
     about = f"{name} at 16 x 16, {count} images, {len(classes)} classes, label noise {noise:g}"
     return _split(x.astype(np.float32), targets, count, len(classes), False, about)
+
+
+def _size(rng: np.random.Generator, low: int, high: int) -> int:
+    """How many examples there are to train on; large sets are commoner than small ones."""
+    return round(float(low * (high / low) ** np.sqrt(rng.random())))
 
 
 def _channels(x: Floats, family: str) -> Floats:

@@ -31,8 +31,9 @@ class Progress(NamedTuple):
 
 def begin(weights: Weights, arms: int) -> Progress:
     """Before the first step, for all arms."""
-    zeros = [jax.tree.map(jnp.zeros_like, weights) for _ in range(3)]
-    return Progress(jax.tree.map(jnp.asarray, weights), *zeros, jnp.zeros(arms))
+    gathered, first, second = (jax.tree.map(jnp.zeros_like, weights) for _ in range(3))
+    start = jax.tree.map(jnp.asarray, weights)
+    return Progress(start, gathered, first, second, jnp.zeros(arms))
 
 
 def rate(arm: Arm, unit: Array, units: Array) -> Array:

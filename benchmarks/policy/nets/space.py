@@ -173,7 +173,7 @@ def draw_plan(seed: int, number: int, arms: int = 100, shrink: int = 1) -> Plan:
     rng = np.random.default_rng((seed, number, 1))
     family = str(rng.choice(_FAMILIES))
     dataset = str(rng.choice(_datasets(family)))
-    micro = int(rng.choice([16, 64]))
+    micro = int(rng.choice([16, 32 if family == "cnn" else 64]))
     units = int(rng.integers(12, 53))
     steps = int(np.exp(rng.uniform(np.log(6), np.log(200))))
     steps = min(max(4, steps // 4 * 4), _STEPS[family] // units // 4 * 4)
@@ -328,9 +328,10 @@ def _rate(rng: np.random.Generator, draft: _Draft, any_optimizer: bool) -> Range
     optimizer = "adam" if any_optimizer else draft.fixed["optimizer"]
     centre = _centre(draft.family, optimizer) * float(np.exp(rng.normal(0, 0.5)))
     down = 10 ** (0.25 + 3.0 * draft.breadth * rng.random())
-    up = 10 ** (0.25 + 2.5 * draft.breadth * rng.random())
+    up = 10 ** (0.25 + 3.0 * draft.breadth * rng.random())
     name = str(rng.choice(["lr", "learning_rate", "init_lr", "eta"], p=[0.4, 0.4, 0.15, 0.05]))
-    return Range(name, "lr", centre / down, centre * up, log=bool(rng.random() < 0.85))
+    log = bool(rng.random() < 0.8) or down * up > 20  # else all would lie at the upper end
+    return Range(name, "lr", centre / down, centre * up, log)
 
 
 def _range(rng: np.random.Generator, key: str, draft: _Draft) -> list[Range]:

@@ -19,6 +19,7 @@ from .space import LONGEST, Plan
 
 Array = Any
 Program = Any  # a function that JAX has compiled, or will
+_Shape: Any = jax.ShapeDtypeStruct
 CHUNK = 4  # steps between two looks at whether the unit is over
 PART = 256  # examples that are measured at once
 
@@ -92,15 +93,15 @@ def shapes(family: Family, micro: int, arms: int) -> tuple[Any, ...]:
     """What a program is compiled for, as arrays without contents."""
     weights = {}
     for name, (rows, columns) in family.shapes.items():
-        weights[name] = jax.ShapeDtypeStruct((arms, rows, columns), jnp.float32)
-        weights[f"{name}_bias"] = jax.ShapeDtypeStruct((arms, columns), jnp.float32)
-    counts = jax.ShapeDtypeStruct((arms,), jnp.float32)
-    like = [jax.ShapeDtypeStruct((arms, *a.shape[1:]), a.dtype) for a in stack([{}])]
+        weights[name] = _Shape((arms, rows, columns), jnp.float32)
+        weights[f"{name}_bias"] = _Shape((arms, columns), jnp.float32)
+    counts = _Shape((arms,), jnp.float32)
+    like = [_Shape((arms, *a.shape[1:]), a.dtype) for a in stack([{}])]
 
     def floats(*shape: int) -> Array:
-        return jax.ShapeDtypeStruct(shape, jnp.float32)
+        return _Shape(shape, jnp.float32)
 
-    whole = jax.ShapeDtypeStruct((), jnp.int32)
+    whole = _Shape((), jnp.int32)
     data = Data(
         floats(ROWS, family.features),
         floats(ROWS, OUTPUTS),
@@ -108,8 +109,8 @@ def shapes(family: Family, micro: int, arms: int) -> tuple[Any, ...]:
         floats(HELD, OUTPUTS),
         Task(floats(OUTPUTS), floats()),
     )
-    order = jax.ShapeDtypeStruct((LONGEST, micro), jnp.int32)
-    key = jax.ShapeDtypeStruct((2,), jnp.uint32)
+    order = _Shape((LONGEST, micro), jnp.int32)
+    key = _Shape((2,), jnp.uint32)
     progress = Progress(weights, weights, weights, weights, counts)
     return progress, Arm(*like), data, order, key, Unit(whole, whole, whole)
 
@@ -124,8 +125,13 @@ def on_device(examples: Examples) -> Data:
     """Copies examples to the device."""
     exists = (np.arange(OUTPUTS) < examples.outputs).astype(np.float32)
     task = Task(jnp.asarray(exists), jnp.asarray(1.0 * examples.values, jnp.float32))
-    arrays = (examples.x, examples.targets, examples.held_x, examples.held_targets)
-    return Data(*(jnp.asarray(a) for a in arrays), task)
+    return Data(
+        jnp.asarray(examples.x),
+        jnp.asarray(examples.targets),
+        jnp.asarray(examples.held_x),
+        jnp.asarray(examples.held_targets),
+        task,
+    )
 
 
 def shuffled(rng: np.random.Generator, count: int, steps: int, micro: int) -> NDArray[np.int32]:
@@ -137,28 +143,52 @@ def shuffled(rng: np.random.Generator, count: int, steps: int, micro: int) -> ND
     return padded
 
 
-def train(plan: Plan, examples: Examples, ready: Program, arms: int) -> NDArray[np.float32]:
-    """Losses of all arms of a table after each unit, [K, T + 1]; NaN where training failed.
+class Ready(NamedTuple):
+    """A table on the device, before its first unit: what a program takes, less the unit."""
+
+    progress: Progress
+    arms: Arm
+    data: Data
+    order: Array
+    key: Array
+
+
+def prepare(plan: Plan, examples: Examples, arms: int) -> Ready:
+    """Draws weights and order of examples and copies all to the device.
 
     Args:
         plan: The table.
         examples: Its data.
-        ready: What `compiled` made for its family.
-        arms: For how many arms that was made; missing ones are filled up with the first.
+        arms: For how many arms programs are compiled; missing ones are filled up with the first.
     """
     rng = np.random.default_rng((*plan.seed, 2))
-    family = FAMILIES[plan.family]
     missing = arms - len(plan.settings)
     rows = stack([*plan.settings, *plan.settings[:1] * missing])
-    progress = begin(start(rng, family, rows, plan.same_start), arms)
-    order = jnp.asarray(shuffled(rng, examples.count, plan.units * plan.steps, plan.micro))
-    data, on_arms = on_device(examples), Arm(*(jnp.asarray(a) for a in rows))
-    key = jax.random.PRNGKey(int(rng.integers(2**31)))
+    weights = start(rng, FAMILIES[plan.family], rows, plan.same_start)
+    order = shuffled(rng, examples.count, plan.units * plan.steps, plan.micro)
+    return Ready(
+        begin(weights, arms),
+        Arm(*(jnp.asarray(a) for a in rows)),
+        on_device(examples),
+        jnp.asarray(order),
+        jax.random.PRNGKey(int(rng.integers(2**31))),
+    )
+
+
+def train(plan: Plan, ready: Ready, unit: Program) -> NDArray[np.float32]:
+    """Losses of all arms of a table after each unit, [K, T + 1]; NaN where training failed.
+
+    Args:
+        plan: The table.
+        ready: What `prepare` made of it; it can be used only once.
+        unit: What `compiled` made for its family.
+    """
+    progress = ready.progress
     columns = []
     for number in range(-1, plan.units):
         steps = plan.steps if number >= 0 else 0
         at = Unit(*(jnp.asarray(n, jnp.int32) for n in (max(number, 0), steps, plan.units)))
-        progress, both = ready(progress, on_arms, data, order, key, at)
+        progress, both = unit(progress, *ready[1:], at)
         columns.append(both)
     table = np.asarray(jnp.stack(columns, axis=-1))[1 if plan.second else 0]
     table = table[: len(plan.settings)].astype(np.float32)
