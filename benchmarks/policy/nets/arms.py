@@ -10,6 +10,7 @@ OPTIMIZERS = ("sgd", "nesterov", "adam", "adamw", "rmsprop", "adagrad")
 SCHEDULES = ("constant", "exponential", "step", "cosine", "inverse")
 CELLS = ("gru", "rnn")
 LAYERS = 3
+OFF = 1e9  # a norm of gradients that is never clipped
 WORDS = {
     "activation": ACTIVATIONS,
     "optimizer": OPTIMIZERS,
@@ -108,7 +109,7 @@ DEFAULTS: Config = {
     "latent": 8,
     "kl": 1.0,
     "sampling": 1.0,
-    "clip": 1e9,
+    "clip": OFF,
     "noise": 0.0,
     "norm": 0.0,
     "residual": 0.0,

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from .arms import OPTIMIZERS, Arm
+from .arms import OFF, OPTIMIZERS, Arm
 
 Array = Any
 Weights = dict[str, Any]
@@ -67,7 +67,7 @@ def advance(progress: Progress, arm: Arm, gradients: Weights, step: Array, size:
     due = (step + 1) % arm.accum == 0
     mean = jax.tree.map(lambda g: g / arm.accum, gathered)
     norm = jnp.sqrt(sum((g**2).sum() for g in jax.tree.leaves(mean)))
-    shrink = jnp.minimum(1.0, arm.clip / (norm + 1e-12))
+    shrink = jnp.where(arm.clip < OFF, jnp.minimum(1.0, arm.clip / (norm + 1e-12)), 1.0)
     count = progress.updates + 1
 
     is_adam = (arm.optimizer == OPTIMIZERS.index("adam")) | (

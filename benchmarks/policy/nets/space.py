@@ -16,6 +16,7 @@ from .data import IMAGES, SEQUENCES, VECTORS
 Value = Any  # a number, a word or a truth value
 
 LONGEST = 5200  # steps of a table
+_FEWEST = 12000  # examples that an arm sees in all its units
 _STEPS = {"mlp": 5000, "vae": 5000, "cnn": 3000, "rnn": 2200}  # at most, by family
 _FAMILIES = ("mlp", "mlp", "mlp", "cnn", "cnn", "vae", "vae", "rnn")
 _WIDEST = {"mlp": 128, "vae": 128, "cnn": 24, "rnn": 48}
@@ -176,7 +177,8 @@ def draw_plan(seed: int, number: int, arms: int = 100, shrink: int = 1) -> Plan:
     micro = int(rng.choice([16, 32 if family == "cnn" else 64]))
     units = int(rng.integers(12, 53))
     steps = int(np.exp(rng.uniform(np.log(6), np.log(200))))
-    steps = min(max(4, steps // 4 * 4), _STEPS[family] // units // 4 * 4)
+    steps = max(steps, _FEWEST // (units * micro)) // 4 * 4
+    steps = min(max(4, steps), _STEPS[family] // units // 4 * 4)
     breadth = float(rng.choice([0.1, 0.35, 0.6, 0.9]))
     fixed = _fixed(rng, family)
     values = dataset in ("regression", "adding")
@@ -243,7 +245,7 @@ def _fixed(rng: np.random.Generator, family: str) -> Config:
         "period": float(rng.integers(4, 16)),
         "warmup": float(rng.choice([0, 0, 0, 1, 4])),
         "momentum": float(rng.choice([0.0, 0.5, 0.9, 0.9])),
-        "activation": str(rng.choice(ACTIVATIONS)),
+        "activation": str(rng.choice(ACTIVATIONS, p=[0.3, 0.2, 0.05, 0.15, 0.15, 0.15])),
         "width": int(rng.integers(widest // 4, widest + 1)),
         "depth": int(rng.integers(1, deepest + 1)),
         "drop": float(rng.choice([0.0, 0.0, 0.0, 0.2])),
@@ -319,7 +321,7 @@ def _own_names(ranges: list[Range]) -> list[Range]:
 def _centre(family: str, optimizer: str) -> float:
     """A rate that suits the optimiser."""
     if family == "vae" and optimizer in ("sgd", "nesterov"):
-        return 5e-4  # the loss is a sum over points
+        return 2e-3  # the loss is a sum over points
     return _CENTRES[optimizer]
 
 
@@ -327,6 +329,8 @@ def _rate(rng: np.random.Generator, draft: _Draft, any_optimizer: bool) -> Range
     """The learning rate: around what suits the optimiser, or far too high and too low."""
     optimizer = "adam" if any_optimizer else draft.fixed["optimizer"]
     centre = _centre(draft.family, optimizer) * float(np.exp(rng.normal(0, 0.5)))
+    if rng.random() < 0.12:  # a search in which most arms fail
+        centre *= 8
     down = 10 ** (0.25 + 3.0 * draft.breadth * rng.random())
     up = 10 ** (0.25 + 3.0 * draft.breadth * rng.random())
     name = str(rng.choice(["lr", "learning_rate", "init_lr", "eta"], p=[0.4, 0.4, 0.15, 0.05]))
@@ -351,6 +355,8 @@ def _range(rng: np.random.Generator, key: str, draft: _Draft) -> list[Range]:
     low, high = _interval(rng, axis, draft.breadth)
     if key == "gamma" and fixed["schedule"] == "step":
         low, high = low * 0.3, high * 0.8
+    if family == "vae" and key == "clip":  # the loss is a sum over points, its slopes are steep
+        low, high = low * 30, high * 30
     high = min(high, 2) if key == "depth" and family == "vae" else high
     whole = Range(name, key, low, high, axis.log, axis.whole)
     layered = {"width": ("units", "n_units_"), "drop": ("drop", "dropout_")}.get(key)

@@ -192,4 +192,5 @@ def train(plan: Plan, ready: Ready, unit: Program) -> NDArray[np.float32]:
         columns.append(both)
     table = np.asarray(jnp.stack(columns, axis=-1))[1 if plan.second else 0]
     table = table[: len(plan.settings)].astype(np.float32)
-    return np.where(np.isfinite(table), table, np.nan).astype(np.float32)
+    lost = np.logical_or.accumulate(~np.isfinite(table), axis=1)  # none comes back
+    return np.where(lost, np.nan, table).astype(np.float32)
