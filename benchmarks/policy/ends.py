@@ -13,8 +13,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.policy.adam import Moments, adam, still
-from benchmarks.policy.options import parser
-from benchmarks.policy.studies import ARMS, Instance, Mix, Pool, State, draw_many, look, read_pool
+from benchmarks.policy.options import parser, save
+from benchmarks.policy.studies import (
+    ARMS,
+    WORKERS,
+    Instance,
+    Mix,
+    Pool,
+    State,
+    draw_many,
+    look,
+    read_pool,
+)
 from benchmarks.policy.train import HIDDEN, start_weights
 from bhpt.beliefs.learned.features import NOISE, Array, at
 from bhpt.beliefs.learned.network import EDGES, Weights, histogram, trunk
@@ -39,11 +49,15 @@ def stop(instance: Instance, key: Array) -> State:
     left = units * jnp.exp(jax.random.uniform(keys[7], minval=-3.0, maxval=1.0))
     left = jnp.where(kind == 0, jnp.maximum(left, units), jnp.maximum(left, 1.0))
     seen = 1.0 * (n > 0)
-    inside = seen[:, None] * instance.prior * seen[None, :] + jnp.diag(NOISE * seen + 1 - seen)
-    cross = instance.prior * seen[None, :]
-    after = instance.prior - cross @ jnp.linalg.solve(inside, cross.T)
+    inside = seen[:, None] * instance.shape["prior"] * seen[None, :] + jnp.diag(
+        NOISE * seen + 1 - seen
+    )
+    cross = instance.shape["prior"] * seen[None, :]
+    after = instance.shape["prior"] - cross @ jnp.linalg.solve(inside, cross.T)
     last = jax.nn.one_hot(jnp.argmax(n * (1 + instance.q[:, 1])), ARMS)
-    return State(n, jnp.floor(left) * jnp.median(instance.costs), last, after)
+    return State(
+        n, jnp.floor(left) * jnp.median(instance.costs), last, after, jnp.full(WORKERS, -1)
+    )
 
 
 def asked(weights: Weights, instance: Instance, state: State) -> tuple[Array, Array]:
@@ -91,9 +105,11 @@ def start(pool: Pool, key: Array, mix: Mix) -> Weights:
 
 def train(options: argparse.Namespace) -> None:
     """The loop."""
-    pool = read_pool(options.pool, tuple(filter(None, options.leave_out.split(","))))
+    pool = read_pool(
+        options.pool, options.knowledge, tuple(filter(None, options.leave_out.split(",")))
+    )
     key = jax.random.PRNGKey(1)
-    mix = Mix(costs=0.0)
+    mix = Mix(costs=0.0, beside=0.0)
     weights = start(pool, key, mix)
     moments = still(weights)
     began = told = time.time()
@@ -108,8 +124,8 @@ def train(options: argparse.Namespace) -> None:
             told = time.time()
             recent = float(jnp.mean(jnp.stack(losses[-200:])))
             print(f"ends {told - began:4.0f}s {len(losses)} {recent:.4f}", flush=True)
-            np.savez(options.out, **weights)
-    np.savez(options.out, **weights)
+            save(options, weights)
+    save(options, weights)
     print("ends done", len(losses), float(jnp.mean(jnp.stack(losses[-200:]))), flush=True)
 
 

@@ -1,6 +1,10 @@
-"""What both training commands can be told."""
+"""What both training commands can be told, and what they write."""
 
 import argparse
+
+import numpy as np
+
+from bhpt.beliefs.learned.network import Weights
 
 
 def parser(
@@ -16,9 +20,19 @@ def parser(
     """
     made = argparse.ArgumentParser(description=about)
     made.add_argument("--pool", required=True, help="file that benchmarks.policy.pool wrote")
+    made.add_argument(
+        "--knowledge", required=True, help="file that benchmarks.policy.knowledge wrote for it"
+    )
     made.add_argument("--out", required=True, help="file of the weights, .npz")
     made.add_argument("--seconds", type=float, default=seconds)
     made.add_argument("--leave-out", default="", help="tasks not to train on, with commas")
     made.add_argument("--shrink", type=int, default=1, help="fewer studies, to try it out")
     made.add_argument("--rate", type=float, default=rate, help=f"of learning; falls to {falls_to}")
     return made
+
+
+def save(options: argparse.Namespace, weights: Weights) -> None:
+    """Write weights together with what the network was told by: the knowledge of names."""
+    with np.load(options.knowledge) as file:
+        known = {name: file[name] for name in file if name != "opinions"}
+    np.savez(options.out, **known, **{name: np.asarray(w) for name, w in weights.items()})

@@ -12,15 +12,23 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.policy.worlds import world
-from bhpt.bench.catalogue import load
+from bhpt.bench.catalogue import in_folder, load
 from bhpt.bench.synthetic import synthetic
 from bhpt.bench.tasks import PACKAGED, Task
 from bhpt.domain import FloatArray, Misuse
+from bhpt.spaces import ROLES
 
 UNITS = 52  # the longest training in the pool
 FEATURES = 16  # columns of configurations that are kept
 # how often a study is drawn from each suite
-WEIGHTS = {"lcbench": 0.36, "taskset": 0.22, "tables": 0.16, "drawn": 0.08, "worlds": 0.18}
+WEIGHTS = {
+    "lcbench": 0.29,
+    "taskset": 0.20,
+    "tables": 0.10,
+    "nets": 0.18,
+    "drawn": 0.08,
+    "worlds": 0.15,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +40,14 @@ class Source:
         name: What it is called, also where it is left out of training.
         improvements: After each unit, best so far, at most 1, [K, T + 1].
         features: Encoded configurations, [K, D].
+        meanings: What their names mean, [K, M]; None where nothing has a name.
     """
 
     suite: str
     name: str
     improvements: FloatArray
     features: FloatArray
+    meanings: FloatArray | None = None
 
 
 def by_unit(task: Task) -> FloatArray:
@@ -49,14 +59,19 @@ def by_unit(task: Task) -> FloatArray:
     return np.asarray(table / (table.max() or 1.0))
 
 
-def sources(data: Path, drawn: int, worlds: int, seed: int = 0) -> Iterator[Source]:
-    """All tasks: what the folder holds, the packaged tables, sets drawn, worlds invented."""
+def sources(
+    data: Path, drawn: int, worlds: int, nets: Path | None = None, seed: int = 0
+) -> Iterator[Source]:
+    """All tasks: what the folders hold, the packaged tables, sets drawn, worlds invented."""
     named = [("tables", name) for name in PACKAGED]
     named += [("lcbench", f"lcbench:{i}") for i in range(18)]
     named += [("taskset", f"taskset:{i}") for i in range(6)]
     for suite, name in named:
         task = load(name, 0, data)
-        yield Source(suite, name, by_unit(task), task.features)
+        yield Source(suite, name, by_unit(task), task.features, task.meanings)
+    for name in in_folder(nets):
+        task = load(name, 0, nets)
+        yield Source("nets", name, by_unit(task), task.features, task.meanings)
     for at in range(drawn):  # the sets with small numbers are those that benchmarks run
         task = synthetic(10_000 + at, anchored=at % 4 > 0)
         yield Source("drawn", f"drawn:{at}", by_unit(task), task.features)
@@ -68,14 +83,14 @@ def sources(data: Path, drawn: int, worlds: int, seed: int = 0) -> Iterator[Sour
 def pack(tasks: Iterable[Source], out: Path) -> None:
     """Write the pool.
 
-    The file holds `curves` [rows, UNITS + 1] in 65535ths, `features` [rows, FEATURES], and for
-    each task a row of `table`, (first row, rows, units, columns used), and of `names`, (suite,
+    The file holds `curves` [rows, UNITS + 1] in 65535ths, `features` [rows, FEATURES], `meanings`
+    [rows, roles], and for each task a row of `table`, (first row, rows, units, columns used), and of `names`, (suite,
     name).
 
     Raises:
         Misuse: A task is longer than the pool is wide.
     """
-    curves, features, table, names = [], [], [], []
+    curves, features, known, table, names = [], [], [], [], []
     start = 0
     for source in tasks:
         rows, width = source.improvements.shape
@@ -87,6 +102,8 @@ def pack(tasks: Iterable[Source], out: Path) -> None:
         used = min(FEATURES, source.features.shape[1])
         padded[:, :used] = source.features[:, :used]
         features.append(padded)
+        unknown = np.full((rows, len(ROLES)), np.nan)
+        known.append((unknown if source.meanings is None else source.meanings).astype(np.float32))
         table.append((start, rows, width - 1, used))
         names.append((source.suite, source.name))
         start += rows
@@ -94,6 +111,7 @@ def pack(tasks: Iterable[Source], out: Path) -> None:
         out,
         curves=np.concatenate(curves),
         features=np.concatenate(features),
+        meanings=np.concatenate(known),
         table=np.array(table),
         names=np.array(names),
     )
@@ -104,10 +122,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of LCBench and TaskSet")
     parser.add_argument("--out", type=Path, required=True, help="file of the pool, .npz")
+    parser.add_argument(
+        "--nets", type=Path, help="folder of tables that benchmarks.policy.nets made"
+    )
     parser.add_argument("--drawn", type=int, default=120, help="sets drawn from Freeze-Thaw")
     parser.add_argument("--worlds", type=int, default=1500, help="worlds invented")
     options = parser.parse_args()
-    pack(sources(options.data, options.drawn, options.worlds), options.out)
+    pack(sources(options.data, options.drawn, options.worlds, options.nets), options.out)
 
 
 if __name__ == "__main__":

@@ -13,10 +13,20 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.policy.pool import FEATURES, UNITS, WEIGHTS
-from bhpt.beliefs.learned.features import NOISE, Array, Geometry, Moment, at, features, geometry
+from bhpt.beliefs.learned.features import (
+    NOISE,
+    OPINIONS,
+    Array,
+    Geometry,
+    Moment,
+    at,
+    features,
+    geometry,
+)
 from bhpt.domain import Misuse
 
 ARMS = 100
+WORKERS = 8
 
 
 class Pool(NamedTuple):
@@ -24,6 +34,7 @@ class Pool(NamedTuple):
 
     curves: Array
     features: Array
+    said: Array
     table: Array
     weights: Array
 
@@ -36,35 +47,67 @@ class Instance(NamedTuple):
     costs: Array
     units: Array
     budget: Array
-    near: Array
-    prior: Array
+    workers: Array
+    shape: dict[str, Array]
 
 
 class State(NamedTuple):
-    """One study on its way."""
+    """One study on its way.
+
+    Attributes:
+        n: Units of each arm that have been reported, [K].
+        left: What is left once those in flight are paid, too.
+        last: 1 for the arm of the latest report, [K].
+        covariance: Of what arms are like, given which of them have been reported, [K, K].
+        flying: Arms in flight, the longest there first, then -1, [WORKERS].
+    """
 
     n: Array
     left: Array
     last: Array
     covariance: Array
+    flying: Array
 
 
 @dataclass(frozen=True)
 class Mix:
-    """How studies are drawn: chances of a changed unit, of a bent scale and of unequal prices."""
+    """How studies are drawn: the chances of changes to a task.
+
+    Attributes:
+        stride: Of another unit.
+        bend: Of a bent scale.
+        costs: Of unequal prices.
+        fewer: Of fewer arms.
+        nameless: Of names that nobody knows.
+        misled: Of names that mean something else.
+        beside: Of several workers.
+    """
 
     stride: float = 0.2
     bend: float = 0.15
     costs: float = 0.15
     fewer: float = 0.15
+    nameless: float = 0.2
+    misled: float = 0.08
+    beside: float = 0.12
 
 
-def read_pool(file: str, leave_out: tuple[str, ...], only: tuple[str, ...] = ()) -> Pool:
+def read_pool(
+    file: str, knowledge: str, leave_out: tuple[str, ...], only: tuple[str, ...] = ()
+) -> Pool:
     """The pool without the tasks that are kept for trying, or with these alone.
+
+    Args:
+        file: Of the pool.
+        knowledge: File of the opinions about it.
+        leave_out: Tasks that are kept.
+        only: Tasks that are taken, all if there are none.
 
     Raises:
         Misuse: A task is named that the pool does not have.
     """
+    with np.load(knowledge) as arrays:
+        said = jnp.asarray(arrays["opinions"])
     with np.load(file) as arrays:
         names = [tuple(row) for row in arrays["names"]]
         if unknown := {*leave_out, *only} - {name for _, name in names}:
@@ -79,6 +122,7 @@ def read_pool(file: str, leave_out: tuple[str, ...], only: tuple[str, ...] = ())
         return Pool(
             jnp.asarray(arrays["curves"]),
             jnp.asarray(arrays["features"]),
+            said,
             jnp.asarray(arrays["table"], jnp.int32),
             jnp.asarray(weights / weights.sum(), jnp.float32),
         )
@@ -86,7 +130,7 @@ def read_pool(file: str, leave_out: tuple[str, ...], only: tuple[str, ...] = ())
 
 def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
     """A study: a task, some of its arms, a unit, prices and a budget of low .. high units."""
-    keys = jax.random.split(key, 14)
+    keys = jax.random.split(key, 18)
     task = jax.random.choice(keys[0], len(pool.weights), p=pool.weights)
     start, rows, units, used = pool.table[task]
     order = jax.random.uniform(keys[1], (2000,)) + 10.0 * (jnp.arange(2000) >= rows)
@@ -112,57 +156,103 @@ def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
     slope = jax.random.normal(keys[11], (FEATURES,))
     lean = (x - 0.5) @ slope * 1.5 + 0.5 * jax.random.normal(keys[12], (ARMS,))
     costs = jnp.exp(jnp.where(uneven, spread, 0.0) * lean)
-    costs = costs / jnp.median(jnp.where(exists > 0, costs, 1.0))
+    costs = costs / jnp.nanmedian(jnp.where(exists > 0, costs, jnp.nan))
     budget = 1.0 * jax.random.randint(keys[13], (), low, high + 1)
     columns = 1.0 * (jnp.arange(FEATURES) < used)
-    shape = geometry(jnp, x, exists, columns)
-    return Instance(q, exists, costs, longest, budget, shape.near, shape.prior)
+    said = pool.said[start + chosen].astype(jnp.float32)
+    said = said * (jax.random.uniform(keys[14]) >= mix.nameless)
+    lies = jnp.concatenate([-jnp.ones(OPINIONS - 1), jnp.ones(1)])
+    said = jnp.where(jax.random.uniform(keys[15]) < mix.misled, lies * said, said)
+    shape = geometry(jnp, x, exists, columns, said)
+    several = jax.random.uniform(keys[16]) < mix.beside
+    workers = jnp.where(several, jax.random.randint(keys[17], (), 2, WORKERS + 1), 1)
+    return Instance(q, exists, costs, longest, budget, workers, vars(shape))
 
 
 def begin(instance: Instance) -> State:
     """Nothing trained yet."""
     arms = len(instance.exists)
-    return State(jnp.zeros(arms, jnp.int32), instance.budget, jnp.zeros(arms), instance.prior)
+    return State(
+        jnp.zeros(arms, jnp.int32),
+        instance.budget,
+        jnp.zeros(arms),
+        instance.shape["prior"],
+        jnp.full(WORKERS, -1),
+    )
+
+
+def _in_flight(state: State) -> Array:
+    """1 for arms in flight, [K]."""
+    return jax.nn.one_hot(state.flying, len(state.n)).sum(axis=0)  # -1 is no arm
+
+
+def _bought(instance: Instance, state: State) -> Array:
+    """Units that each arm's part of what is left pays for, [K]; see `View.bought`."""
+    part = jnp.maximum(state.left / instance.workers, jnp.minimum(instance.costs, state.left))
+    return jnp.floor(part / instance.costs + 1e-4)
+
+
+def _can(instance: Instance, state: State) -> Array:
+    """Arms that can run one more unit, [K]."""
+    done = state.n >= instance.units
+    return instance.exists * ~done * (_bought(instance, state) >= 1) * (1 - _in_flight(state))
 
 
 def look(instance: Instance, state: State) -> tuple[Array, Array, Array]:
     """Features of the arms, [K, F], of the study, [G], and which arms can run, [K]."""
-    bought = jnp.floor(state.left / instance.costs + 1e-4)
-    can = instance.exists * (state.n < instance.units) * (bought >= 1)
+    can = _can(instance, state)
     moment = Moment(
         q=instance.q,
         n=state.n,
-        r=bought,
+        r=_bought(instance, state),
         total=instance.units,
         exists=instance.exists,
         open=can,
         last=state.last,
+        flying=_in_flight(state),
+        workers=instance.workers,
         covariance=state.covariance,
     )
-    arms, study = features(jnp, moment, Geometry(instance.near, instance.prior))
+    arms, study = features(jnp, moment, Geometry(**instance.shape))
     return arms, study, can
 
 
-def run(instance: Instance, state: State, arm: Array, valid: Array) -> State:
-    """One unit more of an arm; nothing changes where `valid` is 0."""
+def set_off(instance: Instance, state: State, arm: Array, valid: Array) -> State:
+    """A unit of an arm takes off; nothing changes where `valid` is 0."""
+    free = jnp.argmax(state.flying < 0)
+    put = (jnp.arange(WORKERS) == free) & (valid > 0)
+    return state._replace(
+        left=state.left - valid * instance.costs[arm],
+        flying=jnp.where(put, arm, state.flying),
+    )
+
+
+def land(instance: Instance, state: State) -> State:
+    """The unit that has flown the longest is reported, if all workers are busy or none can start."""
+    busy = (state.flying >= 0).sum()
+    due = (busy >= instance.workers) | (_can(instance, state).sum() == 0)
+    due = 1.0 * (due & (busy > 0))
+    arm = jnp.maximum(state.flying[0], 0)
     one = jax.nn.one_hot(arm, len(state.n))
-    first = valid * (state.n[arm] == 0)
     column = state.covariance[:, arm]
-    gain = first * column / (column[arm] + NOISE)
+    gain = due * (state.n[arm] == 0) * column / (column[arm] + NOISE)
+    behind = jnp.concatenate([state.flying[1:], jnp.full(1, -1)])
     return State(
-        state.n + (valid * one).astype(jnp.int32),
-        state.left - valid * instance.costs[arm],
-        jnp.where(valid > 0, one, state.last),
+        state.n + (due * one).astype(jnp.int32),
+        state.left,
+        jnp.where(due > 0, one, state.last),
         state.covariance - gain[:, None] * column[None, :],
+        jnp.where(due > 0, behind, state.flying),
     )
 
 
 def regret(instance: Instance, state: State) -> Array:
-    """Normalised regret of a study that has ended."""
+    """Normalised regret of a study that has ended, once all have landed."""
     bought = jnp.floor(instance.budget / instance.costs + 1e-4).astype(jnp.int32)
     reach = jnp.minimum(bought, instance.units)
     best = jnp.max(at(jnp, instance.q, reach) * instance.exists)
-    found = jnp.max(at(jnp, instance.q, state.n) * instance.exists)
+    trained = state.n + _in_flight(state).astype(jnp.int32)
+    found = jnp.max(at(jnp, instance.q, trained) * instance.exists)
     return (best - found) / jnp.maximum(best, 1e-6)
 
 

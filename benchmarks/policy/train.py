@@ -7,6 +7,7 @@ weigh alike. A critic that is told the mean of those others follows the play ste
 
 import argparse
 import time
+from dataclasses import fields
 from functools import partial
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.policy.adam import Moments, adam, still
-from benchmarks.policy.options import parser
+from benchmarks.policy.options import parser, save
 from benchmarks.policy.studies import (
     ARMS,
     Instance,
@@ -24,10 +25,11 @@ from benchmarks.policy.studies import (
     State,
     begin,
     draw_many,
+    land,
     look,
     read_pool,
     regret,
-    run,
+    set_off,
 )
 from bhpt.beliefs.learned.features import Array
 from bhpt.beliefs.learned.network import Weights, preferences, trunk
@@ -112,6 +114,7 @@ def play(
     """`STRIDE` steps of all studies: their states, and records [STRIDE, N, ..]."""
 
     def one(instance: Instance, state: State, key: Array) -> tuple[State, Record]:
+        state = land(instance, state)
         arms, study, can = look(instance, state)
         valid = 1.0 * (can.sum() > 0)
         logits, worth = judge(weights, arms, study, instance.exists, can)
@@ -120,7 +123,7 @@ def play(
         arm = jax.random.categorical(key, used)
         logp = jax.nn.log_softmax(logits)[arm]
         record = Record(arms, study, can, instance.exists, arm, logp, valid, target, worth)
-        return run(instance, state, arm, valid), record
+        return set_off(instance, state, arm, valid), record
 
     def step(states: State, key: Array) -> tuple[State, Record]:
         return jax.vmap(one)(instances, states, jax.random.split(key, len(states.left)))
@@ -219,6 +222,7 @@ def follow(weights: Weights, instances: Instance, states: State, key: Array) -> 
     """`STRIDE` steps of studies whose every unit is the likeliest; untried arms count as one."""
 
     def one(instance: Instance, state: State, key: Array) -> State:
+        state = land(instance, state)
         arms, study, can = look(instance, state)
         logits, _ = judge(weights, arms, study, instance.exists, can)
         fresh = can * (1 - arms[:, 0])
@@ -226,7 +230,7 @@ def follow(weights: Weights, instances: Instance, states: State, key: Array) -> 
         known = jnp.where(fresh > 0, -1e9, logits)
         new = new + 1e-5 * jax.random.uniform(key, new.shape)
         arm = jnp.where(jax.nn.logsumexp(new) > known.max(), jnp.argmax(new), jnp.argmax(known))
-        return run(instance, state, arm, 1.0 * (can.sum() > 0))
+        return set_off(instance, state, arm, 1.0 * (can.sum() > 0))
 
     def step(states: State, key: Array) -> tuple[State, None]:
         return jax.vmap(one)(instances, states, jax.random.split(key, len(states.left))), None
@@ -293,9 +297,11 @@ def start(pool: Pool, key: Array, grown_from: str = "") -> Weights:
 def train(options: argparse.Namespace) -> None:
     """The loop."""
     kept = tuple(filter(None, options.leave_out.split(",")))
-    pool = read_pool(options.pool, kept)
+    pool = read_pool(options.pool, options.knowledge, kept)
     trials = {
-        suite: read_pool(options.pool, (), tuple(n for n in kept if _suite(n) == suite))
+        suite: read_pool(
+            options.pool, options.knowledge, (), tuple(n for n in kept if _suite(n) == suite)
+        )
         for suite in dict.fromkeys(_suite(n) for n in kept)
     }
     key = jax.random.PRNGKey(options.seed)
@@ -321,8 +327,8 @@ def train(options: argparse.Namespace) -> None:
             line = " ".join(f"{b}:{np.mean(history[b][-20:]):.3f}" for b in sorted(history))
             tried = tries(weights, trials, (20, 50))
             print(f"{told - began:4.0f}s {done} {line} {tried}", flush=True)
-            np.savez(options.out, **weights)
-    np.savez(options.out, **weights)
+            save(options, weights)
+    save(options, weights)
     print("end", done, tries(weights, trials, (10, 20, 50, 100, 200)), flush=True)
 
 
@@ -344,7 +350,7 @@ def _normed(chances: FloatArray) -> FloatArray:
 
 def tries(weights: Weights, trials: dict[str, Pool], budgets: tuple[int, ...]) -> str:
     """Mean regrets on the tasks that were kept, suite by suite and budget by budget."""
-    plain = Mix(0.0, 0.0, 0.0, 0.0)
+    plain = Mix(*[0.0] * len(fields(Mix)))
     key = jax.random.PRNGKey(7)
     words = []
     for suite, pool in trials.items():

@@ -161,6 +161,7 @@ def partly_trained(task: Task, seed: int, part: float) -> View:
         costs=np.ones(task.arms),
         features=task.features,
         untrained=task.untrained,
+        meanings=task.meanings,
         seed=seed,
     )
 

@@ -49,6 +49,7 @@ def simulate(task: Task, policy: Policy, budget: int, seed: int) -> Trajectory:
             costs=np.ones(task.arms),
             features=task.features,
             untrained=task.untrained,
+            meanings=task.meanings,
             seed=seed,
         )
         started = time.perf_counter()

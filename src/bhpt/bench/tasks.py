@@ -1,6 +1,7 @@
 """Tabulated tasks: curves that were trained once, to be tuned over many times."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 
 from bhpt.domain import FloatArray, Misuse
 from bhpt.policies.registry import Truth
-from bhpt.spaces import encode_configs
+from bhpt.spaces import encode_configs, meanings
 
 PACKAGED = ("resnet_cifar10", "arch_cifar10", "arch2_cifar10", "fcnet_mnist", "vae_mnist")
 
@@ -27,6 +28,7 @@ class Task:
         features: Encoded configurations, [K, D].
         groups: Family of each arm, for shares by architecture, or empty.
         truth: The model that it was drawn from, if it was.
+        meanings: What configurations say by their names, [K, M], if they have any.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Task:
     features: FloatArray
     groups: tuple[str, ...] = ()
     truth: Truth | None = None
+    meanings: FloatArray | None = None
 
     @property
     def arms(self) -> int:
@@ -52,24 +55,39 @@ class Task:
         if arms >= self.arms:
             return self
         chosen = np.random.default_rng((seed, 77)).permutation(self.arms)[:arms]
-        groups = tuple(self.groups[k] for k in chosen) if self.groups else ()
         return replace(
-            self, losses=self.losses[chosen], features=self.features[chosen], groups=groups
+            self,
+            losses=self.losses[chosen],
+            features=self.features[chosen],
+            groups=tuple(self.groups[k] for k in chosen) if self.groups else (),
+            meanings=None if self.meanings is None else self.meanings[chosen],
         )
 
 
 def from_table(
-    name: str, table: FloatArray, features: FloatArray, unit: int, groups: tuple[str, ...] = ()
+    name: str,
+    table: FloatArray,
+    configs: Sequence[Mapping[str, Any]],
+    unit: int,
+    groups: tuple[str, ...] = (),
 ) -> Task:
     """A task from losses whose column 0 is the untrained model, [K, T + 1]."""
     if table.ndim != 2 or table.shape[0] < 1 or table.shape[1] < 2:
         raise Misuse(f"task {name}: its loss table has shape {table.shape}, not [K, T + 1]")
-    if len(features) != len(table):
-        raise Misuse(f"task {name}: {len(table)} curves but {len(features)} configurations")
+    if len(configs) != len(table):
+        raise Misuse(f"task {name}: {len(table)} curves but {len(configs)} configurations")
     starts = table[:, 0][np.isfinite(table[:, 0])]
     if not np.isfinite(table[:, 1:]).any() or not starts.size:
         raise Misuse(f"task {name}: no finite loss in its table")
-    return Task(name, table[:, 1:], float(np.median(starts)), unit, features, groups)
+    return Task(
+        name,
+        table[:, 1:],
+        float(np.median(starts)),
+        unit,
+        encode_configs(configs),
+        groups,
+        meanings=meanings(configs),
+    )
 
 
 def from_pair(folder: Path, name: str) -> Task:
@@ -89,7 +107,7 @@ def from_pair(folder: Path, name: str) -> Task:
         )
     families = tuple(str(c.get("arch", "")) for c in configs)
     groups = families if len(set(families)) > 1 else ()
-    return from_table(name, table, encode_configs(_without_seeds(configs)), unit, groups)
+    return from_table(name, table, _without_seeds(configs), unit, groups)
 
 
 def _without_seeds(configs: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -137,7 +155,7 @@ def from_collection(folder: Path, collection: str, key: str) -> Task:
             names = [str(n) for n in arrays["hp_names"]]
             rows = np.asarray(arrays["X"], float).tolist()
         configs = [dict(zip(names, row, strict=True)) for row in rows]
-        return from_table(f"{collection}:{key}", table, encode_configs(configs), 1)
+        return from_table(f"{collection}:{key}", table, configs, 1)
     if not files:
         raise Misuse(f"task {collection}:{key}: no {collection}*.npz below --data {folder}")
     raise Misuse(f"task {collection}:{key}: not among {', '.join(known)}")

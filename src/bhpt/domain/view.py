@@ -33,6 +33,8 @@ class View:
             lane of several, so it shortens the other arms' horizon by a part of it only.
         split: Workers that share a total: one arm is trained by one worker at a time, so while
             all are kept busy it gets its part of what is left, but at least its next unit.
+        meanings: What configurations say by the names of their hyper-parameters, in units that
+            are the same in every study, NaN where that is unknown, [K, M]; None if nobody asked.
     """
 
     curves: Curves
@@ -45,6 +47,7 @@ class View:
     seed: int = 0
     lanes: int = 1
     split: int = 1
+    meanings: FloatArray | None = None
 
     def __post_init__(self) -> None:
         """Check what would otherwise fail far away."""
@@ -52,6 +55,8 @@ class View:
             raise Misuse(f"a unit needs at least one epoch, not {self.unit}")
         if len(self.costs) != self.curves.arms or len(self.features) != self.curves.arms:
             raise Misuse("costs and features must have one row for each arm")
+        if self.meanings is not None and len(self.meanings) != self.curves.arms:
+            raise Misuse("meanings must have one row for each arm")
         if not np.all(self.costs > 0):
             raise Misuse("the cost of a unit must be positive for every arm")
 

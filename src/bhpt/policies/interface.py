@@ -1,6 +1,8 @@
 """What a policy is, and what it answers."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -34,10 +36,21 @@ class Explanation:
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """Run one unit of `arm`."""
+    """Run one unit of `arm`.
+
+    Attributes:
+        arm: It.
+        told: Why, or what can tell it: explaining may take longer than deciding, and a benchmark
+            never asks.
+    """
 
     arm: int
-    explanation: Explanation
+    told: Explanation | Callable[[], Explanation]
+
+    @cached_property
+    def explanation(self) -> Explanation:
+        """Why this arm."""
+        return self.told if isinstance(self.told, Explanation) else self.told()
 
 
 class Policy(Protocol):

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bhpt.beliefs.learned.ends import LearnedEnds
-from bhpt.beliefs.learned.network import Weights, preferences, trunk
+from bhpt.beliefs.learned.network import preferences, trunk
 from bhpt.beliefs.learned.observing import Sight, at_rest, see
-from bhpt.beliefs.learned.weights import shipped
+from bhpt.beliefs.learned.weights import Trained, shipped
 from bhpt.domain import BoolArray, FloatArray, View
 from bhpt.policies.interface import Decision, Explanation
 
@@ -32,17 +32,17 @@ class Learned:
         ends: Predicts what is shown beside the choice.
     """
 
-    weights: Weights = field(default_factory=lambda: shipped("policy"))
+    weights: Trained = field(default_factory=lambda: shipped("policy"))
     ends: LearnedEnds = field(default_factory=lambda: LearnedEnds(shipped("ends")))
 
     def decide(self, view: View) -> Decision | None:
         """The arm that the network would run next, None when none can be run."""
         if not view.choosable.any():
             return None
-        sight = see(view)
+        sight = see(view, self.weights)
         at = likeliest(self.preferences(sight), sight.moment.n == 0, view.rng())
         arm = int(sight.rows[at])
-        return Decision(arm, self._explain(view, sight, arm))
+        return Decision(arm, lambda: self._explain(view, sight, arm))
 
     def preferences(self, sight: Sight) -> FloatArray:
         """The network's preference for each arm, very low where it cannot run, [R]."""
@@ -52,7 +52,9 @@ class Learned:
         return liked
 
     def _explain(self, view: View, sight: Sight, arm: int) -> Explanation:
-        drawn = self.ends.histogram(view, see(at_rest(view)) if len(view.pending) else sight)
+        drawn = self.ends.histogram(
+            view, see(at_rest(view), self.weights) if len(view.pending) else sight
+        )
         end, spread, value = (np.full(view.arms, np.nan) for _ in range(3))
         count = int(view.curves.count_by_arm[arm])
         if not drawn.scale:

@@ -3,6 +3,16 @@
 from bhpt.spaces.configs import Config, plain_config
 from bhpt.spaces.files import load_space
 from bhpt.spaces.inferred import encode_configs
+from bhpt.spaces.meanings import ROLES, meanings
 from bhpt.spaces.space import Space, parse_space
 
-__all__ = ["Config", "Space", "encode_configs", "load_space", "parse_space", "plain_config"]
+__all__ = [
+    "ROLES",
+    "Config",
+    "Space",
+    "encode_configs",
+    "load_space",
+    "meanings",
+    "parse_space",
+    "plain_config",
+]

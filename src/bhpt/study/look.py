@@ -110,6 +110,7 @@ def _view(state: State, prospects: Prospects, startable: BoolArray) -> View:
         seed=state.plan.seed,
         lanes=side_by_side if timed else 1,
         split=1 if timed else side_by_side,
+        meanings=state.meanings,
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from bhpt.domain import Curves, FloatArray, Misuse, Unit
 from bhpt.domain.ledger import Ledger
-from bhpt.spaces import Config, Space, encode_configs
+from bhpt.spaces import Config, Space, encode_configs, meanings
 from bhpt.study.events import (
     ArmClosed,
     ArmsAdded,
@@ -123,6 +123,7 @@ class State:
         plan: What it was told.
         configs: The configuration of every arm.
         features: The same, encoded, [K, D].
+        meanings: The same, as far as names tell what is meant, [K, M].
         curves: Everything observed; None until there are arms.
         ledger: Spent, promised, left.
         attempts: Every attempt, by number.
@@ -138,6 +139,7 @@ class State:
     ledger: Ledger
     configs: tuple[Config, ...] = ()
     features: FloatArray | None = None
+    meanings: FloatArray | None = None
     curves: Curves | None = None
     attempts: tuple[Attempt, ...] = ()
     open: tuple[int, ...] = ()
@@ -226,6 +228,7 @@ def _(event: ArmsAdded, state: State) -> State:
         state,
         configs=configs,
         features=_encode(state, event.configs),
+        meanings=meanings(configs),
         curves=curves,
         batches=state.batches + (event.origin == "near"),
     )

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bhpt.beliefs.learned.network import EDGES, Weights, histogram, trunk
+from bhpt.beliefs.learned.network import EDGES, histogram, trunk
 from bhpt.beliefs.learned.observing import Sight, at_rest, see
+from bhpt.beliefs.learned.weights import Trained
 from bhpt.beliefs.scale import untrained_loss
 from bhpt.domain import FloatArray, IntArray, View
 
@@ -77,7 +78,7 @@ _MIDDLE = _between(_LOW, _HIGH, np.full(len(_LOW), 0.5))
 class LearnedEnds:
     """Predicts ends with a network that was trained on many curves."""
 
-    weights: Weights
+    weights: Trained
 
     def histogram(self, view: View, sight: Sight) -> Histogram:
         """Chances of further improvement of each arm within its horizon.
@@ -102,7 +103,7 @@ class LearnedEnds:
         found = np.full((len(quantiles), view.arms), np.nan)
         if not view.curves.longest:
             return found
-        drawn = self.histogram(view, see(at_rest(view)))
+        drawn = self.histogram(view, see(at_rest(view), self.weights))
         if drawn.scale > 0:
             found[:, drawn.arms] = drawn.quantiles(quantiles)
         return found

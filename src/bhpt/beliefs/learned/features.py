@@ -25,7 +25,10 @@ _SHARP = 1e-3  # differences of less than a thousandth of the best improvement l
 _NEAR = (0.4, 0.8)  # widths of the two neighbourhoods, in median distances
 _ADDITIVE_WIDTH = 0.3
 _CONSTANT = 4.0  # prior variance of the level that all arms share
+_AGREES = 0.15  # prior variance of how much an opinion tells of what arms show
+_UNSURE = 0.02  # opinions that differ by less are none
 NOISE = 0.1  # variance of what an arm shows, beside a kernel of height 1
+OPINIONS = 4  # about each arm, before anything is trained: see `knowledge`
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +38,17 @@ class Geometry:
     Attributes:
         near: Weights of neighbours by width, without an arm's own, [2, K, K].
         prior: Prior covariance of what arms are like, [K, K].
+        opinion: What is expected of each arm beside the others, and how unsure that is,
+            [K, OPINIONS].
+        liked: The first opinion in its own standard deviations, [K].
+        sure: How far the first opinion tells arms apart, its standard deviation.
     """
 
     near: Array
     prior: Array
+    opinion: Array
+    liked: Array
+    sure: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +63,8 @@ class Moment:
         exists: 1 for arms, 0 for padding, [K].
         open: 1 where one more unit can be run, [K].
         last: 1 for the arm of the latest unit, [K].
+        flying: 1 for arms with a unit in flight, whose loss nobody knows yet, [K].
+        workers: How many arms are trained side by side.
         covariance: Of what arms are like, given which of them have been tried, [K, K].
     """
 
@@ -63,6 +75,8 @@ class Moment:
     exists: Array
     open: Array
     last: Array
+    flying: Array
+    workers: Array
     covariance: Array
 
 
@@ -95,14 +109,15 @@ class _Standing:
     total: Array
 
 
-def geometry(xp: Xp, x: Array, exists: Array, used: Array) -> Geometry:
-    """Neighbourhoods of configurations.
+def geometry(xp: Xp, x: Array, exists: Array, used: Array, said: Array) -> Geometry:
+    """Neighbourhoods of configurations, and what is said of them.
 
     Args:
         xp: NumPy or JAX's twin of it.
         x: Encoded configurations, [K, D].
         exists: 1 for arms, 0 for padding, [K].
         used: 1 for columns that hold a feature, 0 for padding, [D].
+        said: What is expected of each arm, 0 where nothing is, [K, OPINIONS].
     """
     x = x * used
     pairs = exists[:, None] * exists[None, :] * (1.0 - xp.eye(len(x)))
@@ -116,7 +131,15 @@ def geometry(xp: Xp, x: Array, exists: Array, used: Array) -> Geometry:
         apart = (x[:, None, column] - x[None, :, column]) / _ADDITIVE_WIDTH
         alone = alone + used[column] * xp.exp(-0.5 * apart**2)
     additive = alone / xp.maximum(used.sum(), 1.0)
-    return Geometry(near, _CONSTANT + 0.5 * additive + 0.5 * xp.exp(-relative / _NEAR[1] ** 2))
+    count = xp.maximum(exists.sum(), 1.0)
+    expected = said[:, :-1]
+    expected = (expected - (expected * exists[:, None]).sum(axis=0) / count) * exists[:, None]
+    opinion = xp.concatenate([expected, said[:, -1:] * exists[:, None]], axis=1)
+    sure = xp.sqrt((opinion[:, 0] ** 2).sum() / count)
+    liked = opinion[:, 0] / (sure + _UNSURE)
+    prior = _CONSTANT + 0.5 * additive + 0.5 * xp.exp(-relative / _NEAR[1] ** 2)
+    prior = prior + _AGREES * liked[:, None] * liked[None, :]
+    return Geometry(near, prior, opinion, liked, sure)
 
 
 def at(xp: Xp, table: Array, index: Array) -> Array:
@@ -151,6 +174,9 @@ def features(xp: Xp, moment: Moment, shape: Geometry) -> tuple[Array, Array]:
         *_neighbours(xp, shape, s),
         *_expected(xp, moment, shape, s, shown),
         _plateau(xp, moment, s),
+        *_opinions(xp, shape, s),
+        moment.flying,
+        xp.log2(1.0 * moment.workers) / 3.0 * moment.exists,
     ]
     arms = xp.clip(xp.stack(per_arm, axis=1), -3.0, 3.0) * moment.exists[:, None]
     return arms, xp.clip(xp.stack(_study(xp, moment, s)), -3.0, 3.0)
@@ -276,6 +302,30 @@ def _plateau(xp: Xp, moment: Moment, s: _Standing) -> Array:
     passed = xp.arange(s.u.shape[1])[None, :] <= moment.n[:, None]
     level = (s.u >= s.cur[:, None] - _TINY) * passed
     return xp.log1p(level.sum(axis=1)) / 4.0 * s.seen
+
+
+def _opinions(xp: Xp, shape: Geometry, s: _Standing) -> list[Array]:
+    """What was expected of each arm, and whether what has been seen agrees."""
+    top = xp.max(xp.where(s.untried > 0, shape.liked, -1e3))
+    behind = xp.clip(top * (s.untried.sum() > 0) - shape.liked, -3.0, 3.0)
+    everywhere = xp.ones(len(shape.liked))
+    return [
+        *(3.0 * shape.opinion.T),
+        shape.liked,
+        behind,
+        3.0 * shape.sure * everywhere,
+        _agreement(xp, shape.liked, s.first, s.seen) * everywhere,
+        _agreement(xp, shape.liked, s.cur, s.seen) * everywhere,
+    ]
+
+
+def _agreement(xp: Xp, expected: Array, shown: Array, seen: Array) -> Array:
+    """Their correlation over the arms that were tried, less sure where these are few."""
+    a = (expected - _mean(xp, expected, seen)) * seen
+    b = (shown - _mean(xp, shown, seen)) * seen
+    alike = (a * b).sum() / xp.sqrt((a * a).sum() * (b * b).sum() + _TINY)
+    count = seen.sum()
+    return alike * count / (count + 4.0)
 
 
 def _study(xp: Xp, moment: Moment, s: _Standing) -> list[Array]:

@@ -13,7 +13,7 @@ _NEVER = -1e9
 EDGES = tuple(10 ** (-4 + 4.3 * i / 40) for i in range(41))
 
 
-def _smooth(xp: Xp, x: Array) -> Array:
+def smooth(xp: Xp, x: Array) -> Array:
     """A smooth rectifier, x · σ(1.7 x)."""
     return x / (1.0 + xp.exp(-1.7 * xp.clip(x, -20.0, 20.0)))
 
@@ -23,8 +23,8 @@ def trunk(xp: Xp, weights: Weights, arms: Array, study: Array, exists: Array) ->
     seen = exists * arms[:, 0]
     leader = xp.argmax(arms[:, 3] * (1.0 + arms[:, 6]))
     shared = xp.concatenate([study, arms[leader]])
-    hidden = _smooth(xp, arms @ weights["arm"] + shared @ weights["study"] + weights["bias"])
-    hidden = _smooth(xp, hidden @ weights["mix"] + weights["mix_bias"])
+    hidden = smooth(xp, arms @ weights["arm"] + shared @ weights["study"] + weights["bias"])
+    hidden = smooth(xp, hidden @ weights["mix"] + weights["mix_bias"])
     inside = exists[:, None] * hidden
     pooled = xp.concatenate(
         [
@@ -34,8 +34,8 @@ def trunk(xp: Xp, weights: Weights, arms: Array, study: Array, exists: Array) ->
             shared,
         ]
     )
-    context = _smooth(xp, pooled @ weights["pool"] + weights["pool_bias"])
-    out = _smooth(xp, hidden @ weights["own"] + context @ weights["others"] + weights["own_bias"])
+    context = smooth(xp, pooled @ weights["pool"] + weights["pool_bias"])
+    out = smooth(xp, hidden @ weights["own"] + context @ weights["others"] + weights["own_bias"])
     return xp.concatenate([out, xp.broadcast_to(context, out.shape)], axis=1)
 
 

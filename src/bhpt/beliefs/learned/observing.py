@@ -10,7 +10,16 @@ from functools import lru_cache
 
 import numpy as np
 
-from bhpt.beliefs.learned.features import NOISE, Geometry, Moment, features, geometry
+from bhpt.beliefs.learned.features import (
+    NOISE,
+    OPINIONS,
+    Geometry,
+    Moment,
+    features,
+    geometry,
+)
+from bhpt.beliefs.learned.knowledge import opinions
+from bhpt.beliefs.learned.weights import Trained
 from bhpt.beliefs.scale import untrained_loss
 from bhpt.beliefs.triangular import cholesky, solve_lower
 from bhpt.domain import BoolArray, FloatArray, IntArray, View
@@ -36,11 +45,12 @@ class Sight:
     study: FloatArray
 
 
-def see(view: View) -> Sight:
-    """Look at a view."""
+def see(view: View, trained: Trained) -> Sight:
+    """Look at a view, as a network does that knows what it knows."""
     rows = looked_at(view)
-    moment, shape = observe(view, rows)
-    return Sight(rows, moment, *features(np, moment, shape))
+    moment, shape = observe(view, rows, trained)
+    arms, study = features(np, moment, shape)
+    return Sight(rows, moment, arms.astype(np.float32), study.astype(np.float32))
 
 
 def at_rest(view: View) -> View:
@@ -49,8 +59,9 @@ def at_rest(view: View) -> View:
 
 
 def looked_at(view: View) -> IntArray:
-    """All arms that were tried or can be, but of very many untried ones a random part, [R]."""
+    """All arms that were tried, run or can, but of very many untried ones a random part, [R]."""
     tried = view.curves.count_by_arm > 0
+    tried[view.pending] = True
     fresh = np.flatnonzero(view.choosable & ~tried)
     if len(fresh) > _MOST_UNTRIED:
         order = np.random.default_rng((view.seed, _CHANCE)).random(view.arms)
@@ -58,12 +69,14 @@ def looked_at(view: View) -> IntArray:
     return np.sort(np.concatenate([np.flatnonzero(tried), fresh]))
 
 
-def observe(view: View, rows: IntArray) -> tuple[Moment, Geometry]:
+def observe(view: View, rows: IntArray, trained: Trained) -> tuple[Moment, Geometry]:
     """The state of these arms, and how their configurations lie."""
     curves = view.curves
     n = -(-curves.count_by_arm[rows] // view.unit)
-    shape = _geometry(view.features[rows].astype(float).tobytes(), len(rows))
-    last = np.zeros(view.arms)
+    said = _said(view, rows, trained)
+    shape = _geometry(view.features[rows].astype(float).tobytes(), said.tobytes(), len(rows))
+    last, flying = np.zeros(view.arms), np.zeros(view.arms)
+    flying[view.pending] = 1.0
     if len(curves.reports):
         last[curves.visited[curves.reports[-1, 0]]] = 1.0
     moment = Moment(
@@ -71,19 +84,36 @@ def observe(view: View, rows: IntArray) -> tuple[Moment, Geometry]:
         n=n,
         r=view.bought(view.left)[rows].astype(float),
         total=float(view.full),
-        exists=np.ones(len(rows)),
+        exists=np.ones(len(rows), np.float32),
         open=view.choosable[rows].astype(float),
         last=last[rows],
+        flying=flying[rows],
+        workers=float(max(view.lanes, view.split)),
         covariance=posterior(shape.prior, n > 0),
     )
     return moment, shape
 
 
+def _said(view: View, rows: IntArray, trained: Trained) -> FloatArray:
+    """What is expected of these arms before anything is trained, [R, OPINIONS]."""
+    if view.meanings is None:
+        return np.zeros((len(rows), OPINIONS))
+    return _opinions(view.meanings[rows].astype(float).tobytes(), len(rows), trained)
+
+
+@lru_cache(maxsize=4)
+def _opinions(meanings: bytes, arms: int, trained: Trained) -> FloatArray:
+    """Opinions, asked once for a study and not for every decision."""
+    said: FloatArray = opinions(np, trained, np.frombuffer(meanings).reshape(arms, -1))
+    return said
+
+
 @lru_cache(maxsize=2)
-def _geometry(configurations: bytes, arms: int) -> Geometry:
+def _geometry(configurations: bytes, said: bytes, arms: int) -> Geometry:
     """Neighbourhoods, made once for a study and not for every decision."""
     x = np.frombuffer(configurations).reshape(arms, -1)
-    return geometry(np, x, np.ones(arms), np.ones(x.shape[1]))
+    expected = np.frombuffer(said).reshape(arms, OPINIONS)
+    return geometry(np, x, np.ones(arms), np.ones(x.shape[1]), expected)
 
 
 def improvements(view: View, rows: IntArray, longest: int) -> FloatArray:

@@ -7,12 +7,25 @@ from typing import Literal
 
 import numpy as np
 
-from bhpt.beliefs.learned.network import Weights
+from bhpt.beliefs.learned.network import Array
 from bhpt.domain import Misuse
 
 
+class Trained(dict[str, Array]):
+    """Weights as they were trained, what they know of names included.
+
+    They do not change, and are told apart by identity: so what follows from them is remembered.
+    """
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is this very object."""
+        return self is other
+
+
 @cache
-def shipped(name: Literal["policy", "ends"]) -> Weights:
+def shipped(name: Literal["policy", "ends"]) -> Trained:
     """Weights of the network that chooses arms, or of the one that predicts their ends."""
     file = resources.files("bhpt.beliefs.learned") / "data" / f"{name}.npz"
     with resources.as_file(file) as path:
@@ -20,7 +33,7 @@ def shipped(name: Literal["policy", "ends"]) -> Weights:
 
 
 @cache
-def read_weights(file: Path) -> Weights:
+def read_weights(file: Path) -> Trained:
     """Weights from a file, such as training writes.
 
     Raises:
@@ -28,9 +41,9 @@ def read_weights(file: Path) -> Weights:
     """
     try:
         with np.load(file, allow_pickle=False) as arrays:
-            weights = {key: np.asarray(arrays[key], float) for key in arrays}
+            weights = Trained({key: np.asarray(arrays[key], np.float32) for key in arrays})
     except (OSError, ValueError, EOFError) as error:
         raise Misuse(f"weights {file} cannot be read: {error}") from error
-    if "arm" not in weights:
+    if "arm" not in weights or "told" not in weights:
         raise Misuse(f"weights {file}: this is no network of ours")
     return weights

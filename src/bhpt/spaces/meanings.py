@@ -1,0 +1,161 @@
+"""What hyper-parameters mean, read off their names: a learning rate is one in every search space.
+
+Encoded features compare the arms of one study; their columns mean nothing by themselves. Here a
+configuration is read once more, in units that are the same everywhere (the logarithm of the
+learning rate, not its place within a range), as far as its names are the usual ones. Whatever has
+another name is unknown, and nothing is guessed about it.
+
+Notation:
+    K  configurations, M  roles.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bhpt.domain import FloatArray
+
+_LEAST = 1e-10  # what is logarithmic counts from here on: no decay at all is a very small one
+
+
+def _log(x: FloatArray) -> FloatArray:
+    return np.log10(np.maximum(x, _LEAST))
+
+
+def _from_one(x: FloatArray) -> FloatArray:
+    """The logarithm of the distance from one, where momenta differ."""
+    return np.log10(np.clip(1.0 - x, 1e-7, 2.0))
+
+
+def _plain(x: FloatArray) -> FloatArray:
+    return x
+
+
+@dataclass(frozen=True)
+class _Role:
+    """What a number is there for.
+
+    Attributes:
+        name: What we call it.
+        words: A pattern of the names that people give it.
+        scale: The scale on which equal steps matter equally.
+        centre: A usual value on this scale.
+        width: A usual distance from it.
+        least: A value below it has another role.
+        most: And so has one above it.
+    """
+
+    name: str
+    words: str
+    scale: Callable[[FloatArray], FloatArray]
+    centre: float
+    width: float
+    least: float = -np.inf
+    most: float = np.inf
+
+
+# the first role whose words and range fit is taken, so the special ones come before the general
+_NUMBERS = (
+    _Role("linear decay", r"linear_decay", _log, -5.5, 1.0, 0.0, 0.5),
+    _Role("decay rate", r"(lr_|exponential_|exp_)?(decay|gamma)(_rate)?", _log, -4.5, 1.0, 0.0, 0.5),
+    _Role("decay factor", r"(lr_|learning_rate_)?(decay|gamma)(_rate|_factor)?", _from_one,
+          -1.0, 0.7, 0.0, 1.0),
+    _Role("momentum", r"(sgd_)?(momentum|mom|mu)", _from_one, -0.6, 0.6, 0.0, 1.0),
+    _Role("beta1", r"(adam_)?(beta|b)_?1", _from_one, -1.0, 0.8, 0.0, 1.0),
+    _Role("beta2", r"(adam_)?(beta|b)_?2", _from_one, -2.5, 1.2, 0.0, 1.0),
+    _Role("epsilon", r"(adam_)?(eps|epsilon)", _log, -5.0, 3.0, 0.0),
+    _Role("l2", r"weight_decay|wd|l2(_.*)?", _log, -3.5, 2.0, 0.0),
+    _Role("l1", r"l1(_.*)?", _log, -4.0, 2.5, 0.0),
+    _Role("learning rate", r"((init|initial|base|max|peak|start)_)?(lr|learning_rate|eta|step_size)"
+          r"(_init|_initial|_max)?", _log, -2.5, 1.2, 0.0),
+    _Role("batch size", r"((mini|train)_?)?(batch|bs|batch_?size|minibatch_?size)", _log,
+          2.0, 0.5, 0.5),
+    _Role("dropout", r"(max_|hidden_|input_)?(drop|dropout|drop_?rate|dropout_rate|p_drop)(_?\d+)?",
+          _plain, 0.4, 0.3, 0.0, 1.0),
+    _Role("layers", r"(num_|n_)?(hidden_)?(layers|depth|blocks)", _plain, 2.5, 1.5, 0.0, 200.0),
+    _Role("width", r"(max_|num_|n_|hidden_)*(units|width|hidden|hidden_(size|dim|units)|channels|"
+          r"filters|neurons)(_?\d+)?", _log, 2.0, 0.6, 0.5),
+    _Role("latent", r"z_dim|(num_|n_)?latent(s|_dim|_size|_dims)?", _log, 0.9, 0.5, 0.5),
+)  # fmt: skip
+_WORDS = (
+    ("adam", r"optimi[sz]er|opt|algorithm", r"(n|r)?adam(_?w|ax)?"),
+    ("sgd", r"optimi[sz]er|opt|algorithm", r"sgd.*|momentum|nesterov"),
+    ("adagrad", r"optimi[sz]er|opt|algorithm", r"ada_?(grad|delta)|rms_?prop"),
+    ("saturates", r"(act|activation)(_?\d+)?", r"tanh|sigmoid|logistic"),
+)  # a role, the names of the hyper-parameter, and the values that have it
+
+ROLES = (*(role.name for role in _NUMBERS), *(name for name, _, _ in _WORDS))
+"""The roles, in the order of their columns."""
+
+
+def meanings(configs: Sequence[Mapping[str, object]]) -> FloatArray:
+    """What configurations say in every search space, about 0 ± 1 where usual; NaN if unknown.
+
+    Several hyper-parameters of one role (`units1`, `units2`) count by their mean.
+
+    Args:
+        configs: K dictionaries.
+
+    Returns:
+        A column for each of `ROLES`, [K, M].
+    """
+    found: dict[str, list[FloatArray]] = {name: [] for name in ROLES}
+    for name in dict.fromkeys(str(key) for config in configs for key in config):
+        spelled = _spelled(name)
+        values = [config.get(name) for config in configs]
+        for role, column in (*_by_number(spelled, values), *_by_word(spelled, values)):
+            found[role].append(column)
+    unknown = np.full(len(configs), np.nan)
+    return np.column_stack([_mean(found[role]) if found[role] else unknown for role in ROLES])
+
+
+def _spelled(name: str) -> str:
+    """learningRate, learning-rate and optim.learning_rate are one name."""
+    last = name.rsplit(".", 1)[-1].rsplit(":", 1)[-1].rsplit("/", 1)[-1]
+    snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", last)
+    return re.sub(r"[^a-z0-9]+", "_", snake.lower()).strip("_")
+
+
+def _by_number(name: str, values: Sequence[object]) -> list[tuple[str, FloatArray]]:
+    """The role of a number, if its name and its values have one."""
+    numbers = np.array([_number(value) for value in values])
+    known = np.isfinite(numbers)
+    if not known.any():
+        return []
+    low, high = numbers[known].min(), numbers[known].max()
+    for role in _NUMBERS:
+        if re.fullmatch(role.words, name) and role.least <= low and high <= role.most:
+            return [(role.name, (role.scale(numbers) - role.centre) / role.width)]
+    return []
+
+
+def _number(value: object) -> float:
+    """A value that is compared by size, NaN for any other."""
+    if isinstance(value, bool | np.bool_):
+        return np.nan
+    return float(value) if isinstance(value, int | float | np.integer | np.floating) else np.nan
+
+
+def _by_word(name: str, values: Sequence[object]) -> list[tuple[str, FloatArray]]:
+    """Roles of a choice among words: 1 where a word has the role, -1 where another is chosen."""
+    found = []
+    for role, names, words in _WORDS:
+        if re.fullmatch(names, name):
+            has = [
+                (1.0 if re.fullmatch(words, _spelled(v)) else -1.0)
+                if isinstance(v, str)
+                else np.nan
+                for v in values
+            ]
+            found.append((role, np.array(has)))
+    return found
+
+
+def _mean(columns: list[FloatArray]) -> FloatArray:
+    """The mean of what is known, [K]; NaN where nothing is."""
+    stacked = np.stack(columns)
+    known = np.isfinite(stacked)
+    total = np.where(known, stacked, 0.0).sum(axis=0)
+    return np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan)
