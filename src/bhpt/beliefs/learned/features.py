@@ -85,28 +85,43 @@ class _Standing:
     """Where arms stand, relative to the best of them.
 
     Attributes:
+        exists: 1 for arms, 0 for padding, [K].
         seen: 1 for arms that have been tried, [K].
         untried: 1 for arms that have not been and can be, [K].
-        u: Improvements in units of S, [K, T + 1].
+        tried: How many have been.
+        fresh: How many have not been and can be.
+        passed: Whether arm k has had t units, [T + 1, K].
+        u: Improvements in units of S, -1 where they are not known, [T + 1, K].
         cur: u of each arm now, 0 if untried, [K].
         first: u of each arm after its first unit, 0 if untried, [K].
+        gained: u of each arm now less that of a unit ago, of a quarter of its units and of half
+            of them, 0 if untried, [3, K].
         top: The highest of `cur`.
         have: 1 if anything has improved, else 0.
         steps: Units that each arm has had, as floats, [K].
         horizon: Units that each arm can still have, [K].
         total: T, as a float.
+        mean: Of `first`, of `cur` and of what is liked, over the arms that were tried, [3].
+        apart: What these arms lie from it, 0 if untried, [3, K].
     """
 
+    exists: Array
     seen: Array
     untried: Array
+    tried: Array
+    fresh: Array
+    passed: Array
     u: Array
     cur: Array
     first: Array
+    gained: Array
     top: Array
     have: Array
     steps: Array
     horizon: Array
     total: Array
+    mean: Array
+    apart: Array
 
 
 def geometry(xp: Xp, x: Array, exists: Array, used: Array, said: Array) -> Geometry:
@@ -143,8 +158,8 @@ def geometry(xp: Xp, x: Array, exists: Array, used: Array, said: Array) -> Geome
 
 
 def at(xp: Xp, table: Array, index: Array) -> Array:
-    """table[k, index[k]] for every k."""
-    return xp.take_along_axis(table, index[:, None], axis=1)[:, 0]
+    """table[k, index[.., k]] for every k."""
+    return table[xp.arange(len(table)), index]
 
 
 def _log(xp: Xp, value: Array) -> Array:
@@ -152,207 +167,211 @@ def _log(xp: Xp, value: Array) -> Array:
     return xp.log10(xp.maximum(value, 0.0) + _SHARP) / 3.0
 
 
-def _mean(xp: Xp, values: Array, weights: Array) -> Array:
-    return (values * weights).sum() / xp.maximum(weights.sum(), _TINY)
+def _within(xp: Xp, low: float, value: Array, high: float) -> Array:
+    """What `clip` does; NumPy's takes several times as long for so few numbers."""
+    return xp.minimum(xp.maximum(value, low), high)
 
 
 def features(xp: Xp, moment: Moment, shape: Geometry) -> tuple[Array, Array]:
     """Features of every arm, [K, F], and of the study, [G].
 
     New features of arms go last: so trained weights can be grown to fit them.
+
+    One decision is a hundred and more operations on arrays of a hundred numbers, and under NumPy
+    the calls take the time: numbers that are treated alike are so together, as rows of an array.
     """
-    s = _stand(xp, moment)
-    progress, slow = _progress(xp, moment, s)
+    s = _stand(xp, moment, shape)
+    progress, slow = _progress(xp, s)
     rivals, better = _rivals(xp, moment, s)
-    shown = xp.stack(
-        [s.first, s.cur, (0.5 - better) * s.seen, xp.clip(slow, 0.0, 2.0) * s.seen], axis=1
-    )
+    shown = xp.array([s.first, s.cur, 0.5 - better, _within(xp, 0.0, slow, 2.0)]) * s.seen
     per_arm = [
         *_standing(xp, moment, s),
         *progress,
         *rivals,
         *_neighbours(xp, shape, s),
         *_expected(xp, moment, shape, s, shown),
-        _plateau(xp, moment, s),
+        _plateau(xp, s),
         *_opinions(xp, shape, s),
         moment.flying,
-        xp.log2(1.0 * moment.workers) / 3.0 * moment.exists,
+        xp.log2(1.0 * moment.workers) / 3.0 * s.exists,
     ]
-    arms = xp.clip(xp.stack(per_arm, axis=1), -3.0, 3.0) * moment.exists[:, None]
-    return arms, xp.clip(xp.stack(_study(xp, moment, s)), -3.0, 3.0)
+    arms = _within(xp, -3.0, xp.array(per_arm), 3.0) * s.exists
+    return arms.T, _within(xp, -3.0, xp.array(_study(xp, moment, s)), 3.0)
 
 
-def _stand(xp: Xp, moment: Moment) -> _Standing:
-    n, seen = moment.n, moment.exists * (moment.n > 0)
-    best = (at(xp, moment.q, n) * seen).max()
-    u = moment.q / xp.maximum(best, _NOTHING)
-    cur = at(xp, u, n) * seen
-    total, steps = 1.0 * moment.total, 1.0 * n
+def _stand(xp: Xp, moment: Moment, shape: Geometry) -> _Standing:
+    n, exists = moment.n, xp.where(moment.exists > 0, 1.0, 0.0)
+    seen = exists * (n > 0)
+    once = xp.minimum(n, 1)
+    ago = xp.array([n, once, n - once, n - xp.maximum(n // 4, once), n // 2])
+    improved = at(xp, moment.q, ago) * seen
+    best = improved[0].max()
+    scale = xp.maximum(best, _NOTHING)
+    cur, first, *before = improved / scale
+    passed = xp.arange(moment.q.shape[1])[:, None] <= xp.where(seen > 0, n, -1)
+    total, steps, tried = 1.0 * moment.total, 1.0 * n, seen.sum()
+    untried = exists * moment.open * (n == 0)
+    compared = xp.array([first, cur, shape.liked])
+    mean = (compared * seen).sum(axis=1) / xp.maximum(tried, _TINY)
     return _Standing(
+        exists=exists,
         seen=seen,
-        untried=moment.exists * moment.open * (n == 0),
-        u=u,
+        untried=untried,
+        tried=tried,
+        fresh=untried.sum(),
+        passed=passed,
+        u=xp.where(passed, moment.q.T / scale, -1.0),
         cur=cur,
-        first=u[:, 1] * seen,
+        first=first,
+        gained=cur - xp.array(before),
         top=cur.max(),
         have=1.0 * (best > _NOTHING),
         steps=steps,
-        horizon=xp.clip(moment.r, 0.0, total - steps),
+        horizon=xp.maximum(xp.minimum(moment.r, total - steps), 0.0),
         total=total,
+        mean=mean,
+        apart=(compared - mean[:, None]) * seen,
     )
 
 
 def _standing(xp: Xp, moment: Moment, s: _Standing) -> list[Array]:
     """How far each arm has come, and how far it can still go."""
+    steps, horizon, further, bought = xp.log1p(
+        xp.array([s.steps, s.horizon, s.horizon / (s.steps + 1.0), moment.r])
+    )
+    below_top, below_first = _log(xp, xp.array([1.0 - s.cur, s.first.max() - s.first]))
     return [
         s.seen,
         moment.open,
         moment.last,
-        1.0 * (s.cur >= s.top - _TINY) * s.seen,
-        xp.log1p(s.steps) / 4.0,
+        (s.cur >= s.top - _TINY) * s.seen,
+        steps / 4.0,
         s.steps / s.total,
-        xp.log1p(s.horizon) / 4.0,
+        horizon / 4.0,
         s.horizon / s.total,
-        xp.log1p(s.horizon / (s.steps + 1.0)) / 4.0,
-        xp.log1p(moment.r) / 6.0,
+        further / 4.0,
+        bought / 6.0,
         s.cur,
-        _log(xp, 1.0 - s.cur),
+        below_top,
         s.first,
-        _log(xp, s.first.max() - s.first) * s.seen,
+        below_first * s.seen,
     ]
 
 
-def _progress(xp: Xp, moment: Moment, s: _Standing) -> tuple[list[Array], Array]:
+def _progress(xp: Xp, s: _Standing) -> tuple[list[Array], Array]:
     """How fast each arm improves and where that leads; and the slower of two guesses, [K]."""
-    n = moment.n
-    last_gain = (s.cur - at(xp, s.u, xp.maximum(n - 1, 0))) * s.seen
-    quarter = (s.cur - at(xp, s.u, n - xp.maximum(n // 4, xp.minimum(n, 1)))) * s.seen
-    half = (s.cur - at(xp, s.u, n // 2)) * s.seen
-    doublings = xp.log2((s.steps + s.horizon + _TINY) / xp.maximum(s.steps, 1.0) + 1.0 * (n == 0))
-    ahead = s.cur + half * doublings
-    slow = s.cur + 0.5 * half * doublings
-    told = [
-        _log(xp, last_gain) * s.seen,
-        _log(xp, quarter) * s.seen,
-        _log(xp, half) * s.seen,
-        xp.clip(ahead, 0.0, 3.0),
-        xp.clip(slow, 0.0, 3.0),
-    ]
-    return told, slow
+    doublings = xp.log2((s.steps + s.horizon + _TINY) / xp.maximum(s.steps, 1.0))
+    ahead = s.gained[2] * doublings  # nothing if untried
+    slow = s.cur + 0.5 * ahead
+    guesses = xp.maximum(xp.array([s.cur + ahead, slow]), 0.0)
+    return [*(_log(xp, s.gained) * s.seen), *guesses], slow
 
 
 def _rivals(xp: Xp, moment: Moment, s: _Standing) -> tuple[list[Array], Array]:
-    """Each arm beside the others when they had had as much; and the part that was better, [K]."""
+    """Each arm beside the others when they had had as much; and the part that was better, [K].
+
+    What others had reached and gained since then is the same for all arms with t units.
+    """
     n = moment.n
-    then = xp.take(s.u, n, axis=1)  # [j, k]: where arm j was when it had had as much as arm k
-    reached = s.seen[:, None] * (n[:, None] >= n[None, :])
-    rivals = xp.maximum(reached.sum(axis=0), 1.0)
-    better = (reached * (then > s.cur[None, :] + _TINY)).sum(axis=0) / rivals
-    envelope = (reached * then).max(axis=0)
-    beyond = s.seen[:, None] * (n[:, None] > n[None, :])
-    gains = (s.cur[:, None] - then) * beyond
-    teachers = xp.maximum(beyond.sum(axis=0), 1.0)
-    typical = gains.sum(axis=0) / teachers
+    gains = xp.where(s.passed, s.cur - s.u, 0.0)  # [T + 1, K]
+    rivals = s.passed.sum(axis=1)
+    teachers = xp.concatenate([rivals[1:], xp.zeros(1)])
+    rivals, teachers = xp.maximum(xp.array([rivals, teachers]), 1.0)
+    typical = gains.sum(axis=1) / teachers
+    by_units = xp.array([rivals, teachers, typical, gains.max(axis=1), s.u.max(axis=1)])
+    rivals, teachers, typical, most, envelope = by_units[:, n]
+    better = (s.u[n] > s.cur[:, None] + _TINY).sum(axis=1) / rivals  # s.u[n] is [K, K]
     told = [
         better,
         _log(xp, envelope - s.cur) * s.seen,
-        xp.log1p(rivals) / 4.0,
-        xp.log1p(teachers) / 4.0,
-        xp.clip(typical, 0.0, 1.0),
-        xp.clip(gains.max(axis=0), 0.0, 1.0),
-        xp.clip(s.cur + typical, 0.0, 2.0) * s.seen,
+        *(xp.log1p(xp.array([rivals, teachers])) / 4.0),
+        *_within(xp, 0.0, xp.array([typical, most]), 1.0),
+        _within(xp, 0.0, s.cur + typical, 2.0) * s.seen,
     ]
     return told, better
 
 
 def _neighbours(xp: Xp, shape: Geometry, s: _Standing) -> list[Array]:
     """How arms with configurations like an arm's have done."""
-    crowd = shape.near @ s.seen  # [2, K]
-    near_cur = (shape.near @ (s.seen * (s.cur - _mean(xp, s.cur, s.seen)))) / (crowd + 0.5)
-    near_first = (shape.near @ (s.seen * (s.first - _mean(xp, s.first, s.seen)))) / (crowd + 0.5)
-    return [*near_cur, *near_first, *(xp.log1p(crowd) / 3.0)]
+    found = xp.array([s.seen, s.apart[1], s.apart[0]]) @ shape.near  # symmetric, [2, 3, K]
+    crowd = found[:, 0]
+    cur, first = (found[:, 1] / (crowd + 0.5)), (found[:, 2] / (crowd + 0.5))
+    return [*cur, *first, *(xp.log1p(crowd) / 3.0)]
+
+
+def _behind(xp: Xp, s: _Standing, values: Array) -> Array:
+    """How far each arm is below the highest that can be tried, by row, [.., K]."""
+    highest = xp.where(s.untried > 0, values, -1e3).max(axis=1) * (s.fresh > 0)
+    return highest[:, None] - values
 
 
 def _expected(xp: Xp, moment: Moment, shape: Geometry, s: _Standing, shown: Array) -> list[Array]:
-    """What a Gaussian process expects of each arm, given what tried arms have shown, [K, 4].
+    """What a Gaussian process expects of each arm, given what tried arms have shown, [4, K].
 
     Its mean of anything that they show is linear in it: P y / σ².
     """
-    expected = moment.covariance @ shown / NOISE * s.have
-    highest = xp.max(xp.where(s.untried[:, None] > 0, expected, -1e3), axis=0)
-    behind = xp.clip(highest * (s.untried.sum() > 0) - expected, -3.0, 3.0)
-    doubt = xp.sqrt(xp.maximum(xp.diagonal(moment.covariance), 0.0) / xp.diagonal(shape.prior))
-    expected = xp.clip(expected, -2.0, 2.0)
+    expected = shown @ moment.covariance / NOISE * s.have
+    behind = _behind(xp, s, expected)
+    left = xp.maximum(moment.covariance.diagonal(), 0.0)
+    expected = _within(xp, -2.0, expected, 2.0)
     return [
-        expected[:, 0],
-        behind[:, 0],
-        doubt,
+        expected[0],
+        behind[0],
+        xp.sqrt(left / shape.prior.diagonal()),
         s.untried,
-        expected[:, 1],
-        behind[:, 1],
-        expected[:, 2],
-        behind[:, 2],
-        expected[:, 3],
-        s.cur - expected[:, 1] * s.seen,
+        expected[1],
+        behind[1],
+        expected[2],
+        behind[2],
+        expected[3],
+        s.cur - expected[1] * s.seen,
     ]
 
 
-def _plateau(xp: Xp, moment: Moment, s: _Standing) -> Array:
+def _plateau(xp: Xp, s: _Standing) -> Array:
     """For how long each arm has not improved, [K]."""
-    passed = xp.arange(s.u.shape[1])[None, :] <= moment.n[:, None]
-    level = (s.u >= s.cur[:, None] - _TINY) * passed
-    return xp.log1p(level.sum(axis=1)) / 4.0 * s.seen
+    return xp.log1p((s.u >= s.cur - _TINY).sum(axis=0)) / 4.0 * s.seen
 
 
 def _opinions(xp: Xp, shape: Geometry, s: _Standing) -> list[Array]:
-    """What was expected of each arm, and whether what has been seen agrees."""
-    top = xp.max(xp.where(s.untried > 0, shape.liked, -1e3))
-    behind = xp.clip(top * (s.untried.sum() > 0) - shape.liked, -3.0, 3.0)
-    everywhere = xp.ones(len(shape.liked))
+    """What was expected of each arm, and whether what has been seen agrees.
+
+    That is the correlation over the arms that were tried, less sure where these are few.
+    """
+    shown, liked = s.apart[:2], s.apart[2]
+    squares = (s.apart**2).sum(axis=1)
+    alike = (shown * liked).sum(axis=1) / xp.sqrt(squares[:2] * squares[2] + _TINY)
+    first, cur = alike * s.tried / (s.tried + 4.0)
     return [
         *(3.0 * shape.opinion.T),
         shape.liked,
-        behind,
-        3.0 * shape.sure * everywhere,
-        _agreement(xp, shape.liked, s.first, s.seen) * everywhere,
-        _agreement(xp, shape.liked, s.cur, s.seen) * everywhere,
+        *_behind(xp, s, shape.liked[None, :]),
+        *(xp.array([3.0 * shape.sure, first, cur])[:, None] * s.exists),
     ]
-
-
-def _agreement(xp: Xp, expected: Array, shown: Array, seen: Array) -> Array:
-    """Their correlation over the arms that were tried, less sure where these are few."""
-    a = (expected - _mean(xp, expected, seen)) * seen
-    b = (shown - _mean(xp, shown, seen)) * seen
-    alike = (a * b).sum() / xp.sqrt((a * a).sum() * (b * b).sum() + _TINY)
-    count = seen.sum()
-    return alike * count / (count + 4.0)
 
 
 def _study(xp: Xp, moment: Moment, s: _Standing) -> list[Array]:
     """The study as a whole: what is left, what was tried, how arms differ."""
-    exists, seen, untried, steps = moment.exists, s.seen, s.untried, s.steps
-    left = xp.max(moment.r * moment.open * exists)
-    tried = seen.sum()
-    count = xp.maximum(tried, 1.0)
-    mean_first = _mean(xp, s.first, seen)
-    spread = xp.sqrt(_mean(xp, (s.first - mean_first) ** 2, seen))
-    second = xp.max(xp.where(s.cur < s.top - _TINY, s.cur, 0.0))
+    left = (moment.r * moment.open * s.exists).max()
+    spent = s.steps.sum()
+    count = xp.maximum(s.tried, 1.0)
+    second = xp.where(s.cur < s.top - _TINY, s.cur, 0.0).max()
     return [
         s.have,
         xp.log1p(left) / 6.0,
         xp.log1p(left / s.total) / 2.0,
-        xp.log1p(steps.sum()) / 6.0,
-        steps.sum() / (steps.sum() + left + 1.0),
-        xp.log1p(tried) / 5.0,
-        tried / xp.maximum(exists.sum(), 1.0),
-        xp.log1p(untried.sum()) / 6.0,
-        xp.log1p(left / (untried.sum() + 1.0)) / 4.0,
+        xp.log1p(spent) / 6.0,
+        spent / (spent + left + 1.0),
+        xp.log1p(s.tried) / 5.0,
+        s.tried / xp.maximum(s.exists.sum(), 1.0),
+        xp.log1p(s.fresh) / 6.0,
+        xp.log1p(left / (s.fresh + 1.0)) / 4.0,
         xp.log1p(s.total) / 6.0,
-        _mean(xp, s.cur, seen),
-        mean_first,
-        spread,
+        s.mean[1],
+        s.mean[0],
+        xp.sqrt((s.apart[0] ** 2).sum() / xp.maximum(s.tried, _TINY)),
         _log(xp, s.top - second),
-        (seen * (s.first < 0.05)).sum() / count,
-        (seen * (s.first > 0.5)).sum() / count,
-        (steps * exists).max() / s.total,
+        (s.seen * (s.first < 0.05)).sum() / count,
+        (s.seen * (s.first > 0.5)).sum() / count,
+        (s.steps * s.exists).max() / s.total,
     ]
