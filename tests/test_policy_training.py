@@ -1,5 +1,7 @@
 """The code that trains the learned policy: worlds, the pool, and with JAX the studies it plays."""
 
+import json
+from dataclasses import fields, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -11,10 +13,17 @@ from benchmarks.policy.worlds import world
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bhpt.beliefs.learned.observing import see
+from bhpt.beliefs.learned.features import OPINIONS
+from bhpt.beliefs.learned.knowledge import opinions
+from bhpt.beliefs.learned.observing import posterior, see
+from bhpt.beliefs.learned.weights import read_weights, shipped
 from bhpt.bench.synthetic import synthetic
 from bhpt.bench.tasks import PACKAGED, Task, packaged
-from bhpt.domain import Curves, Misuse, View
+from bhpt.domain import Curves, FloatArray, Misuse, View
+from bhpt.spaces import ROLES
+from tests.beliefs.learned.cases import some_meanings
+
+KNOWLEDGE = ("told", "deeper", "said", "told_bias", "deeper_bias", "said_bias")
 
 
 @settings(max_examples=100, deadline=None)
@@ -59,7 +68,7 @@ def test_training_and_deciding_see_the_same_curves(name: str) -> None:
         view = View(
             curves, task.unit, 5.0, np.ones(task.arms), task.features, untrained=task.untrained
         )
-        moment = see(view).moment
+        moment = see(view, shipped("policy")).moment
         assert moment.total == table.shape[1] - 1
         expected = table[:, : units + 1] / table[:, units].max()
         np.testing.assert_allclose(moment.q / moment.q.max(), expected, atol=1e-12)
@@ -75,22 +84,33 @@ def small_folder(folder: Path) -> Path:
             folder / f"{name}_dev.npz",
             loss=loss,
             X=rng.uniform(size=(4, 2)),
-            hp_names=["rate", "size"],
+            hp_names=["learning_rate", "size"],
             **{listing: [f"{name}{i}" for i in range(tasks)]},  # type: ignore[arg-type]
         )
+    nets = folder / "nets"
+    nets.mkdir()
+    for name in ("net0", "net1"):
+        loss = np.column_stack([np.full(5, 2.0), rng.uniform(0.1, 1.0, size=(5, 7))])
+        np.savez(nets / f"{name}.npz", loss=loss)
+        configs = [{"lr": 10.0**-k, "optimizer": "adam"} for k in range(1, 6)]
+        (nets / f"{name}.json").write_text(json.dumps({"configs": configs}))
     return folder
+
+
+def small_sources(folder: Path) -> list[Source]:
+    return list(sources(folder, drawn=2, worlds=3, nets=folder / "nets"))
 
 
 @pytest.fixture(scope="module")
 def pool_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pool")
     out = folder / "pool.npz"
-    pack(sources(small_folder(folder), drawn=2, worlds=3), out)
+    pack(small_sources(small_folder(folder)), out)
     return out
 
 
 def test_the_pool_holds_what_was_packed(pool_file: Path) -> None:
-    packed = list(sources(pool_file.parent, drawn=2, worlds=3))
+    packed = small_sources(pool_file.parent)
     assert {source.suite for source in packed} == set(WEIGHTS)
     with np.load(pool_file) as arrays:
         assert [tuple(row) for row in arrays["names"]] == [(s.suite, s.name) for s in packed]
@@ -105,6 +125,28 @@ def test_the_pool_holds_what_was_packed(pool_file: Path) -> None:
             assert used == features.shape[1]
             np.testing.assert_allclose(arrays["features"][here, :used], features, atol=1e-3)
             assert not arrays["features"][here, used:].any()
+            told = arrays["meanings"][here]
+            assert told.shape == (rows, len(ROLES))
+            if source.suite in ("drawn", "worlds"):
+                assert np.isnan(told).all()
+            else:
+                assert source.meanings is not None
+                np.testing.assert_allclose(told, source.meanings, rtol=1e-6)
+                assert np.isfinite(told[:, ROLES.index("learning rate")]).all()
+
+
+def test_weights_are_written_with_the_knowledge_that_they_were_told_by(tmp_path: Path) -> None:
+    files = {name: str(tmp_path / f"{name}.npz") for name in ("knowledge", "out")}
+    known = {name: shipped("policy")[name] for name in KNOWLEDGE}
+    np.savez(files["knowledge"], opinions=np.zeros((9, OPINIONS)), **known)
+    own = {name: w for name, w in shipped("policy").items() if name not in KNOWLEDGE}
+    options = import_module("benchmarks.policy.options")
+    words = ["--pool", "p", "--knowledge", files["knowledge"], "--out", files["out"]]
+    options.save(options.parser("", 1.0, 1.0, "").parse_args(words), own)
+    weights = read_weights(Path(files["out"]))
+    assert set(weights) == set(own) | set(KNOWLEDGE)  # what was said of the pool is not shipped
+    for name, value in shipped("policy").items():
+        np.testing.assert_array_equal(weights[name], value)
 
 
 def test_sets_that_benchmarks_run_are_not_in_the_pool(pool_file: Path) -> None:
@@ -129,7 +171,22 @@ def training(name: str) -> Any:
     return import_module(f"benchmarks.policy.{name}")
 
 
-def instance_of(task: Task, budget: int, costs: Any) -> Any:
+@pytest.fixture(scope="module")
+def knowledge_file(pool_file: Path) -> Path:
+    """Networks that know nothing yet, and any opinions about the pool."""
+    knowledge, jax = training("knowledge"), import_module("jax")
+    weights = knowledge.start(jax.random.PRNGKey(0))
+    with np.load(pool_file) as arrays:
+        rows = len(arrays["curves"])
+    rng = np.random.default_rng(0)
+    said = (0.3 * rng.standard_normal((rows, OPINIONS))).astype(np.float16)
+    said[:, -1] = np.abs(said[:, -1])
+    out = pool_file.parent / "knowledge.npz"
+    np.savez(out, opinions=said, **{name: np.asarray(w) for name, w in weights.items()})  # type: ignore[arg-type]
+    return out
+
+
+def instance_of(task: Task, budget: float, costs: Any, workers: int = 1) -> Any:
     """The study that training would play on a table, padded."""
     studies, features = training("studies"), import_module("bhpt.beliefs.learned.features")
     jnp = import_module("jax.numpy")
@@ -139,59 +196,342 @@ def instance_of(task: Task, budget: int, costs: Any) -> Any:
     q[:arms] = table[:, np.minimum(np.arange(UNITS + 1), units)]
     x = np.zeros((studies.ARMS, FEATURES))
     x[:arms, :columns] = task.features
+    said = np.ones((studies.ARMS, OPINIONS))  # of padding, too, but nobody listens
+    said[:arms] = opinions(np, shipped("policy"), task.meanings) if task.meanings is not None else 0
     exists = jnp.asarray(1.0 * (np.arange(studies.ARMS) < arms))
     used = jnp.asarray(1.0 * (np.arange(FEATURES) < columns))
-    shape = features.geometry(jnp, jnp.asarray(x), exists, used)
+    shape = features.geometry(jnp, jnp.asarray(x), exists, used, jnp.asarray(said))
     prices = np.ones(studies.ARMS)
     prices[:arms] = costs
     return studies.Instance(
-        jnp.asarray(q),
-        exists,
-        jnp.asarray(prices),
-        jnp.asarray(units),
-        jnp.asarray(float(budget)),
-        shape.near,
-        shape.prior,
+        q=jnp.asarray(q),
+        exists=exists,
+        costs=jnp.asarray(prices),
+        units=jnp.asarray(units),
+        budget=jnp.asarray(float(budget)),
+        workers=jnp.asarray(workers),
+        shape=vars(shape),
     )
 
 
+class Deciding:
+    """A study as deciding sees it: units in flight are reported in the order they set off."""
+
+    def __init__(self, task: Task, budget: float, costs: FloatArray, workers: int) -> None:
+        self.task, self.left, self.costs, self.workers = task, budget, costs, workers
+        self.curves = Curves.empty(task.arms, task.epochs)
+        self.flying: list[int] = []
+
+    def view(self) -> View:
+        return View(
+            self.curves,
+            self.task.unit,
+            self.left,
+            self.costs,
+            self.task.features,
+            untrained=self.task.untrained,
+            pending=np.array(self.flying, int),
+            split=self.workers,
+            meanings=self.task.meanings,
+        )
+
+    def set_off(self, arm: int) -> None:
+        self.flying.append(arm)
+        self.left -= float(self.costs[arm])
+
+    def land(self) -> None:
+        """Report one if nobody is free, or if nothing can be set off."""
+        busy = len(self.flying) >= self.workers or not self.view().choosable.any()
+        if self.flying and busy:
+            arm = self.flying.pop(0)
+            at = int(self.curves.count_by_arm[arm])
+            self.curves = self.curves.extend(arm, self.task.losses[arm, at : at + self.task.unit])
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
 @pytest.mark.parametrize("uneven", [False, True])
-@pytest.mark.parametrize("name", ["fcnet_mnist", "arch2_cifar10", "synthetic"])
-def test_training_and_deciding_are_told_the_same(name: str, uneven: bool) -> None:
-    studies = training("studies")
-    look, run = import_module("jax").jit(studies.look), import_module("jax").jit(studies.run)
-    task = synthetic(0) if name == "synthetic" else packaged(name)
+@pytest.mark.parametrize("name", ["fcnet_mnist", "arch2_cifar10", "synthetic", "named"])
+def test_training_and_deciding_are_told_the_same(name: str, uneven: bool, workers: int) -> None:
+    studies, jit = training("studies"), import_module("jax").jit
+    look, set_off, land = jit(studies.look), jit(studies.set_off), jit(studies.land)
+    task = packaged(name) if name in PACKAGED else synthetic(0)
+    if name == "named":  # some of its roles are known of some arms only
+        task = replace(task, meanings=some_meanings(0, task.arms))
     rng = np.random.default_rng(0)
     costs = rng.choice([0.5, 1.0, 2.0], task.arms) if uneven else np.ones(task.arms)
-    left = 60.0
-    instance = instance_of(task, 60, costs)
-    state = studies.begin(instance)
-    curves = Curves.empty(task.arms, task.epochs)
+    instance = instance_of(task, 60, costs, workers)
+    state, study = studies.begin(instance), Deciding(task, 60.0, costs, workers)
+    flown = 0
     for step in range(40):
-        view = View(curves, task.unit, left, costs, task.features, untrained=task.untrained)
+        state = land(instance, state)
+        study.land()
+        view = study.view()
         if not view.choosable.any():
             break
-        sight = see(view)
-        arms, study, can = look(instance, state)
-        np.testing.assert_allclose(np.asarray(arms)[: task.arms], sight.arms, atol=1e-3)
-        np.testing.assert_allclose(study, sight.study, atol=1e-3)
+        sight = see(view, shipped("policy"))
+        arms, whole, can = look(instance, state)
+        np.testing.assert_array_equal(sight.rows, np.arange(task.arms))
+        np.testing.assert_allclose(np.asarray(arms)[: task.arms], sight.arms, atol=2e-3)
+        assert not np.asarray(arms)[task.arms :].any()
+        np.testing.assert_allclose(whole, sight.study, atol=1e-3)
         np.testing.assert_array_equal(np.asarray(can)[: task.arms] > 0, view.choosable)
+        flown = max(flown, int(sight.arms[:, 52].sum()))
         again = step > 3 and rng.random() < 0.5
-        able = np.flatnonzero(view.choosable & (~again | (curves.count_by_arm > 0)))
-        arm = int(rng.choice(able))
-        at = int(curves.count_by_arm[arm])
-        curves = curves.extend(arm, task.losses[arm, at : at + task.unit])
-        left -= float(costs[arm])
-        state = run(instance, state, arm, 1.0)
+        able = view.choosable & (view.curves.count_by_arm > 0)
+        arm = int(rng.choice(np.flatnonzero(able if again and able.any() else view.choosable)))
+        study.set_off(arm)
+        state = set_off(instance, state, arm, 1.0)
     assert step > 20
+    assert flown == workers - 1  # one of them is free when a unit is chosen
+    assert sight.arms[:, 43:52].any() == (task.meanings is not None)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("workers", [1, 2, 3, 8])
+def test_units_fly_side_by_side_and_land_in_order(workers: int, seed: int) -> None:
+    """Whatever is chosen: nothing is lost, nothing paid twice, no arm flies twice at once."""
+    studies, jit = training("studies"), import_module("jax").jit
+    set_off, land, look = jit(studies.set_off), jit(studies.land), jit(studies.look)
+    rng = np.random.default_rng(seed)
+    arms, units, budget = 12, 4, 30.0
+    task = Task("few", rng.uniform(0, 1, size=(arms, units)), 1.0, 1, rng.uniform(size=(arms, 2)))
+    costs = rng.choice([0.5, 1.0, 1.5], arms)
+    instance = instance_of(task, budget, costs, workers)
+    state = studies.begin(instance)
+    queue: list[int] = []
+    chosen: list[int] = []
+    landed: list[int] = []
+    for _ in range(90):
+        due = queue and (len(queue) >= workers or not look(instance, state)[2].any())
+        state = land(instance, state)
+        landed += [queue.pop(0)] if due else []
+        np.testing.assert_array_equal(state.n[:arms], np.bincount(landed, minlength=arms))
+        np.testing.assert_array_equal(state.flying[: len(queue)], queue)  # first in, first out
+        assert (np.asarray(state.flying)[len(queue) :] == -1).all()
+        assert np.flatnonzero(state.last).tolist() == landed[-1:]
+        assert float(state.left) == pytest.approx(budget - costs[chosen].sum(), abs=1e-4)
+        can = np.asarray(look(instance, state)[2])
+        assert not can[queue].any()
+        if can.any():
+            arm = int(rng.choice(np.flatnonzero(can)))
+            state = set_off(instance, state, arm, 1.0)
+            queue.append(arm)
+            chosen.append(arm)
+            assert len(queue) <= workers
+        else:  # what is set off nevertheless is not
+            idle = set_off(instance, state, 3, 0.0)
+            assert float(idle.left) == float(state.left)
+            np.testing.assert_array_equal(idle.flying, state.flying)
+    assert landed == chosen
+    assert len(chosen) > 20
+    unfinished = costs[np.asarray(state.n)[:arms] < units]
+    assert not len(unfinished) or float(state.left) < unfinished.min()
+    prior, seen = np.asarray(instance.shape["prior"], float), np.asarray(state.n) > 0
+    np.testing.assert_allclose(state.covariance, posterior(prior, seen), atol=1e-3)
+
+
+def test_units_in_flight_count_when_a_study_ends() -> None:
+    """They have been paid for, and they will land."""
+    studies = training("studies")
+    losses = np.array([[0.6, 0.5], [0.9, 0.1], [0.8, 0.7]])
+    task = Task("three", losses, 1.0, 1, np.zeros((3, 1)))
+    instance = instance_of(task, 3, np.ones(3), workers=2)
+    state = studies.begin(instance)
+    assert float(studies.regret(instance, state)) == pytest.approx(1)
+    # the best improvement that three units can buy is 0.9, the second unit of the second arm
+    for arm, regret in ((1, 0.8 / 0.9), (0, 0.5 / 0.9), (1, 0.0)):
+        state = studies.set_off(instance, studies.land(instance, state), arm, 1.0)
+        assert float(studies.regret(instance, state)) == pytest.approx(regret, abs=1e-4)
+    assert (np.asarray(state.flying) >= 0).sum() == 2
+
+
+def kinds_of(pool_file: Path, knowledge_file: Path, suites: tuple[str, ...], **mix: float) -> Any:
+    """Many studies of these suites with nothing changed but what is said."""
+    studies, jax = training("studies"), import_module("jax")
+    with np.load(pool_file) as arrays:
+        names = tuple(str(name) for suite, name in arrays["names"] if suite in suites)
+    pool = studies.read_pool(str(pool_file), str(knowledge_file), (), names)
+    none = dict.fromkeys((field.name for field in fields(studies.Mix)), 0.0)
+    return studies.draw_many(
+        pool, jax.random.PRNGKey(3), 32, 10, 20, studies.Mix(**{**none, **mix})
+    )
+
+
+def test_prices_have_a_median_of_one_without_padding(pool_file: Path, knowledge_file: Path) -> None:
+    for suites in (("tables",), ("lcbench",)):  # fewer arms than there is room for, or very few
+        drawn = kinds_of(pool_file, knowledge_file, suites, costs=1.0, fewer=1.0)
+        exists, costs = np.asarray(drawn.exists) > 0, np.asarray(drawn.costs)
+        assert len(set(exists.sum(axis=1))) > 1 or suites == ("lcbench",)
+        assert exists.sum(axis=1).max() < exists.shape[1]
+        for mine, here in zip(costs, exists, strict=True):
+            assert np.median(mine[here]) == pytest.approx(1, abs=1e-5)
+        assert np.ptp(costs[exists]) > 0.5
+    plain = kinds_of(pool_file, knowledge_file, ("tables",))
+    np.testing.assert_allclose(np.asarray(plain.costs), 1, atol=1e-6)
+
+
+def test_studies_hear_the_truth_nothing_or_lies(pool_file: Path, knowledge_file: Path) -> None:
+    truth, none, lies = (
+        kinds_of(pool_file, knowledge_file, ("tables",), **mix).shape
+        for mix in ({}, {"nameless": 1.0}, {"misled": 1.0})
+    )
+    assert np.ptp(truth["liked"], axis=1).min() > 1
+    for name in ("opinion", "liked", "sure"):
+        assert not np.asarray(none[name]).any()
+    np.testing.assert_allclose(lies["opinion"][..., :-1], -truth["opinion"][..., :-1], atol=1e-5)
+    np.testing.assert_allclose(lies["opinion"][..., -1], truth["opinion"][..., -1], atol=1e-5)
+    np.testing.assert_allclose(lies["liked"], -truth["liked"], atol=1e-4)
+
+
+def test_opinions_stay_with_their_arms(pool_file: Path, knowledge_file: Path) -> None:
+    """An arm of a drawn study is a row of the pool: its curve and what is said of it."""
+    drawn = kinds_of(pool_file, knowledge_file, ("tables",))
+    with np.load(pool_file) as arrays, np.load(knowledge_file) as known:
+        curves, said = arrays["curves"] / 65535, known["opinions"].astype(float)
+    apart = said[:, -1]  # the one that is not centred
+    for study in range(4):
+        exists = np.asarray(drawn.exists[study]) > 0
+        found = np.asarray(drawn.q[study])[exists]
+        rows = [int(np.abs(curves - q).sum(axis=1).argmin()) for q in found]
+        np.testing.assert_allclose(curves[rows], found, atol=1e-5)
+        told = np.asarray(drawn.shape["opinion"][study])[exists]
+        alone = [rows.count(row) == 1 for row in rows]  # some curves are there twice
+        assert sum(alone) > 30
+        np.testing.assert_allclose(told[alone, -1], apart[rows][alone], atol=1e-4)
+
+
+def test_workers_are_drawn(pool_file: Path, knowledge_file: Path) -> None:
+    studies = training("studies")
+    alone = kinds_of(pool_file, knowledge_file, ("tables",)).workers
+    beside = np.asarray(kinds_of(pool_file, knowledge_file, ("tables",), beside=1.0).workers)
+    assert (np.asarray(alone) == 1).all()
+    assert beside.min() >= 2
+    assert beside.max() <= studies.WORKERS
+    assert len(set(beside)) > 3
+
+
+def test_what_is_asked_of_names_by_hand() -> None:
+    """Ranks at the end, their 8th powers and early ranks, each about zero; equals share a rank."""
+    targets = training("knowledge").targets
+    curves = np.array([[0, 0.1, 0.2, 0.9], [0, 0.3, 0.4, 0.5], [0, 0.2, 0.3, 0.5], [0, 0, 0, 0.1]])
+    end = np.array([4, 2.5, 2.5, 1]) / 4
+    early = np.array([2, 4, 3, 1]) / 4
+    expected = np.column_stack([end, end**8, early])
+    np.testing.assert_allclose(targets(curves), expected - expected.mean(axis=0))
+
+
+@pytest.mark.parametrize(("units", "early"), [(1, 1), (8, 1), (9, 2), (16, 2), (51, 7)])
+def test_early_is_after_an_eighth(units: int, early: int) -> None:
+    targets = training("knowledge").targets
+    rng = np.random.default_rng(units)
+    curves = rng.uniform(size=(20, units + 1))
+    ranks = (np.argsort(np.argsort(curves[:, early])) + 1) / 20
+    np.testing.assert_allclose(targets(curves)[:, 2], ranks - ranks.mean())
+
+
+def test_invented_opinions_are_good_bad_or_none() -> None:
+    knowledge = training("knowledge")
+    target = knowledge.targets(np.random.default_rng(0).uniform(size=(60, 21)))
+    alike, none = [], 0
+    for seed in range(300):
+        said = knowledge.invented(np.random.default_rng(seed), target)
+        assert said.shape == (60, OPINIONS)
+        assert np.isfinite(said).all()
+        if not said.any():
+            none += 1
+            continue
+        assert np.all(said[:, -1] > 0)
+        assert np.all(said[:, :-1].std(axis=0) > 0)
+        alike.append(np.corrcoef(said[:, 0], target[:, 0])[0, 1])
+    assert 0.25 < none / 300 < 0.45
+    assert max(alike) > 0.8
+    assert min(alike) < -0.2
+    assert np.mean(alike) > 0.2  # mostly they help
+
+
+def test_batches_are_of_the_tasks_asked_for(pool_file: Path) -> None:
+    knowledge = training("knowledge")
+    tables = knowledge.Tables(str(pool_file))
+    named = tables.named()
+    assert {tables.suites[t] for t in named} == {"lcbench", "taskset", "tables", "nets"}
+    assert len(named) == 18 + 6 + len(PACKAGED) + 2
+    asked = [t for t in named if tables.names[t] in ("lcbench:3", "vae_mnist", "fcnet_mnist")]
+    batches = tables.batches(asked, np.random.default_rng(0))
+    allowed = [set(tables.rows(task).tolist()) for task in asked]
+    drawn = set()
+    for _ in range(5):
+        rows = next(batches)
+        assert rows.shape == (knowledge.TASKS, knowledge.BATCH)
+        for row in rows:
+            (task,) = [at for at, mine in enumerate(allowed) if set(row.tolist()) <= mine]
+            drawn.add(task)
+    assert drawn == {0, 1, 2}
+
+
+def test_targets_of_a_task_are_in_its_own_rows(pool_file: Path) -> None:
+    knowledge = training("knowledge")
+    tables = knowledge.Tables(str(pool_file))
+    for source in small_sources(pool_file.parent):
+        rows = tables.rows(tables.names.index(source.name))
+        curves = np.rint(source.improvements * 65535)
+        np.testing.assert_allclose(tables.target[rows], knowledge.targets(curves), atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_training_and_deciding_hear_the_same_of_names(seed: int) -> None:
+    knowledge = training("knowledge")
+    told = some_meanings(seed, 30)
+    told[2] = np.nan
+    expected = opinions(np, shipped("policy"), told)
+    np.testing.assert_allclose(knowledge.ask(shipped("policy"), told), expected, atol=1e-4)
 
 
 @pytest.mark.slow
-def test_the_policy_learns_without_harm(pool_file: Path) -> None:
+def test_knowledge_of_names_is_learned_and_written(
+    pool_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it says of tasks without names is invented; of others each network says something."""
+    knowledge = training("knowledge")
+    out = tmp_path / "knowledge.npz"
+    words = ["--pool", pool_file, "--out", out, "--steps", "4", "--leave-out", "vae_mnist"]
+    monkeypatch.setattr("sys.argv", ["knowledge", *map(str, words)])
+    knowledge.main()
+    tables = knowledge.Tables(str(pool_file))
+    with np.load(out) as file:
+        assert set(file) == {"opinions", *KNOWLEDGE}
+        weights = {name: file[name] for name in KNOWLEDGE}
+        said = file["opinions"]
+    assert said.shape == (len(tables.curves), OPINIONS)
+    assert np.isfinite(said).all()
+    rows = tables.rows(tables.names.index("vae_mnist"))  # judged by what will be shipped
+    expected = opinions(np, weights, tables.meanings[rows])
+    np.testing.assert_allclose(said[rows], expected, rtol=5e-3, atol=1e-5)
+    for name in ("fcnet_mnist", "lcbench:0"):  # judged by networks that have not seen them
+        rows = tables.rows(tables.names.index(name))
+        assert said[rows].any()
+        shipped_ones = opinions(np, weights, tables.meanings[rows])
+        assert not np.allclose(said[rows], shipped_ones, rtol=5e-2, atol=1e-4)
+
+
+def test_knowledge_learns_what_there_is_to_know(pool_file: Path) -> None:
+    """The best arms are those with a high learning rate: the rest is chance."""
+    knowledge = training("knowledge")
+    tables = knowledge.Tables(str(pool_file))
+    rate = ROLES.index("learning rate")
+    tables.target[:] = 0.2 * np.nan_to_num(tables.meanings[:, [rate]])
+    task = tables.names.index("vae_mnist")
+    rows = tables.rows(task)
+    weights = knowledge.train(tables, [task], 150, 0)
+    said = knowledge.ask(weights, tables.meanings[rows])
+    assert np.corrcoef(said[:, 0], tables.target[rows, 0])[0, 1] > 0.9
+
+
+@pytest.mark.slow
+def test_the_policy_learns_without_harm(pool_file: Path, knowledge_file: Path) -> None:
     """One taught iteration and one of its own, with budgets that end before the steps do."""
     train, studies, adam = training("train"), training("studies"), training("adam")
     jax = import_module("jax")
-    pool = studies.read_pool(str(pool_file), ("lcbench:0",))
+    pool = studies.read_pool(str(pool_file), str(knowledge_file), ("lcbench:0",))
     key = jax.random.PRNGKey(0)
     weights = train.start(pool, key)
     moments, rng = adam.still(weights), np.random.default_rng(0)
@@ -203,31 +543,37 @@ def test_the_policy_learns_without_harm(pool_file: Path) -> None:
         assert all(np.isfinite(value).all() for value in weights.values())
         assert any(not np.array_equal(weights[k], before[k]) for k in weights)
     words = train.tries(
-        weights, {"lcbench": studies.read_pool(str(pool_file), (), ("lcbench:0",))}, (10,)
+        weights,
+        {"lcbench": studies.read_pool(str(pool_file), str(knowledge_file), (), ("lcbench:0",))},
+        (10,),
     )
     assert 0 <= float(words.removeprefix("lcbench ")) <= 1
 
 
-def test_shipped_weights_can_be_trained_on(pool_file: Path) -> None:
+def test_shipped_weights_can_be_trained_on(pool_file: Path, knowledge_file: Path) -> None:
     train, studies = training("train"), training("studies")
     jax = import_module("jax")
-    pool = studies.read_pool(str(pool_file), ())
+    pool = studies.read_pool(str(pool_file), str(knowledge_file), ())
     folder = Path(import_module("bhpt.beliefs.learned").__file__ or "").parent / "data"
     weights = train.start(pool, jax.random.PRNGKey(0), str(folder / "policy.npz"))
     with np.load(folder / "policy.npz") as kept:
-        for name in kept:
+        for name in set(kept) - set(KNOWLEDGE):
             np.testing.assert_array_equal(weights[name], kept[name])
         assert set(weights) - set(kept) == {"worth"}
+        assert set(kept) - set(weights) == set(KNOWLEDGE)  # a file of its own brings it
     short = np.asarray(train._grown(weights["arm"][:36], weights["arm"].shape))
     np.testing.assert_array_equal(short[:36], weights["arm"][:36])
     assert not short[36:].any()
 
 
 @pytest.mark.slow
-def test_the_predictor_learns(pool_file: Path) -> None:
+def test_the_predictor_learns(pool_file: Path, knowledge_file: Path) -> None:
     ends, studies, adam = training("ends"), training("studies"), training("adam")
     jax = import_module("jax")
-    pool, mix = studies.read_pool(str(pool_file), ()), studies.Mix(costs=0.0)
+    pool, mix = (
+        studies.read_pool(str(pool_file), str(knowledge_file), ()),
+        studies.Mix(costs=0.0, beside=0.0),
+    )
     key = jax.random.PRNGKey(0)
     weights = ends.start(pool, key, mix)
     moments = adam.still(weights)
@@ -253,11 +599,11 @@ def test_adam_follows_its_definition() -> None:
     np.testing.assert_allclose(weights["w"], w, atol=1e-4)
 
 
-def test_tasks_to_leave_out_must_be_there(pool_file: Path) -> None:
+def test_tasks_to_leave_out_must_be_there(pool_file: Path, knowledge_file: Path) -> None:
     studies = training("studies")
     with pytest.raises(Misuse, match="not in the pool: lcbench:99"):
-        studies.read_pool(str(pool_file), ("lcbench:99",))
-    pool = studies.read_pool(str(pool_file), ("lcbench:0", "vae_mnist"))
+        studies.read_pool(str(pool_file), str(knowledge_file), ("lcbench:99",))
+    pool = studies.read_pool(str(pool_file), str(knowledge_file), ("lcbench:0", "vae_mnist"))
     with np.load(pool_file) as arrays:
         names = [name for _, name in arrays["names"]]
     weights = np.asarray(pool.weights)

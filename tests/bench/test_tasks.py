@@ -1,14 +1,19 @@
 """Tables: good ones load, bad ones end in one clear line."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from bhpt.bench.calibration import partly_trained
 from bhpt.bench.catalogue import load
+from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import PACKAGED, from_pair
-from bhpt.domain import Misuse
+from bhpt.domain import Misuse, View
+from bhpt.policies.interface import Decision
+from bhpt.spaces import ROLES, meanings
 
 
 def write_pair(folder: Path, name: str, loss: object, about: object) -> None:
@@ -36,6 +41,43 @@ def test_a_pair_from_a_folder_loads(tmp_path: Path) -> None:
     assert task.untrained == 4.0
     np.testing.assert_array_equal(task.losses[0], [2, 1])
     assert task.unit == 1
+
+
+def test_names_of_a_table_are_understood(tmp_path: Path) -> None:
+    write_pair(tmp_path, "mine", [[3, 2, 1], [5, 2, np.nan]], {"configs": CONFIGS})
+    told = load("mine", 0, tmp_path).meanings
+    assert told is not None
+    np.testing.assert_array_equal(told, meanings(CONFIGS))
+    known = {role for role, column in zip(ROLES, told.T, strict=True) if np.isfinite(column).all()}
+    assert known == {"learning rate", "saturates"}
+    assert load("synthetic", 0).meanings is None
+
+
+def test_some_arms_of_a_table_keep_their_own_names(tmp_path: Path) -> None:
+    configs = [{"lr": 10.0**-k} for k in range(1, 7)]
+    write_pair(tmp_path, "mine", [[9, k] for k in range(6)], {"configs": configs})
+    task = load("mine", 0, tmp_path)
+    some = task.sample(4, 0)
+    assert task.meanings is not None
+    assert some.meanings is not None
+    assert some.arms == 4
+    chosen = some.losses[:, 0].astype(int)  # the loss is the number of the arm
+    np.testing.assert_array_equal(some.meanings, task.meanings[chosen])
+    assert replace(task, meanings=None).sample(4, 0).meanings is None
+
+
+def test_policies_are_told_the_meanings_of_a_table() -> None:
+    """In a simulated study and where predictions are tried."""
+    task, seen = load("vae_mnist", 0), []
+
+    class Looks:
+        def decide(self, view: View) -> Decision | None:
+            seen.append(view.meanings)
+            return None
+
+    simulate(task, Looks(), 5, 0)
+    assert seen[0] is task.meanings
+    assert partly_trained(task, 0, 0.1).meanings is task.meanings
 
 
 def test_what_only_seeds_a_training_is_no_feature(tmp_path: Path) -> None:
@@ -102,7 +144,7 @@ def test_collections_load_by_name_and_by_index(tmp_path: Path) -> None:
         loss=rng.uniform(size=(2, 30, 6)).astype(np.float32),
         datasets=np.array(["adult", "higgs"]),
         X=rng.uniform(1, 9, size=(30, 3)),
-        hp_names=np.array(["a", "b", "c"]),
+        hp_names=np.array(["learning_rate", "b", "c"]),
     )
     by_name, by_index = load("lcbench:higgs", 0, tmp_path), load("lcbench:1", 0, tmp_path)
     np.testing.assert_array_equal(by_name.losses, by_index.losses)
@@ -110,6 +152,8 @@ def test_collections_load_by_name_and_by_index(tmp_path: Path) -> None:
     sampled = load("lcbench:higgs", 3, tmp_path, arms=10)
     assert sampled.arms == 10
     assert sampled.features.shape == (10, 3)
+    assert sampled.meanings is not None
+    assert np.isfinite(sampled.meanings).sum() == 10  # the learning rate of each
     other = load("lcbench:higgs", 4, tmp_path, arms=10)
     assert not np.array_equal(sampled.losses, other.losses)
     with pytest.raises(Misuse, match="adult, higgs"):

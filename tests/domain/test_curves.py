@@ -101,11 +101,24 @@ def test_a_shared_clock_shortens_the_others_by_a_part() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"unit": 0}, {"costs": np.ones(2)}, {"costs": np.zeros(3)}, {"features": np.zeros((2, 1))}],
+    [
+        {"unit": 0},
+        {"costs": np.ones(2)},
+        {"costs": np.zeros(3)},
+        {"features": np.zeros((2, 1))},
+        {"meanings": np.zeros((2, 1))},
+    ],
 )
 def test_a_view_that_cannot_be_is_refused(changes: dict[str, object]) -> None:
     with pytest.raises(Misuse):
         view(**changes)
+
+
+def test_meanings_need_not_be_there_and_may_be_unknown() -> None:
+    assert view().meanings is None
+    told = view(meanings=np.full((3, 4), np.nan)).meanings
+    assert told is not None
+    assert told.shape == (3, 4)
 
 
 def test_randomness_comes_from_seed_and_step() -> None:

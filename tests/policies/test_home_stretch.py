@@ -137,7 +137,11 @@ def test_weights_that_are_not_there_are_refused(name: str, words: str) -> None:
         registry.check(name)
 
 
-def test_a_file_without_a_network_is_refused(tmp_path: Path) -> None:
-    np.savez(tmp_path / "w.npz", other=np.zeros(3))
+@pytest.mark.parametrize("missing", ["arm", "told", "both"])
+def test_a_file_without_a_network_is_refused(tmp_path: Path, missing: str) -> None:
+    parts = {
+        name: np.zeros(3) for name in ("other", "arm", "told") if missing not in (name, "both")
+    }
+    np.savez(tmp_path / "w.npz", **parts)  # type: ignore[arg-type]
     with pytest.raises(Misuse, match="no network of ours"):
         make_policy(f"learned:{tmp_path / 'w.npz'}")

@@ -1,20 +1,25 @@
 """The learned policy: what it may choose, that it always chooses alike, and that it is good."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bhpt.beliefs.learned.ends import LearnedEnds
+from bhpt.beliefs.learned.knowledge import opinions
 from bhpt.bench.metrics import score
 from bhpt.bench.simulate import simulate
 from bhpt.bench.synthetic import synthetic
+from bhpt.bench.tasks import PACKAGED, Task, packaged
 from bhpt.domain import FloatArray
-from bhpt.policies.interface import Policy
+from bhpt.policies.interface import Decision, Explanation, Policy
 from bhpt.policies.learned import Learned, likeliest
 from bhpt.policies.registry import make_policy
-from tests.beliefs.learned.cases import study, with_losses
+from bhpt.spaces import ROLES
+from tests.beliefs.learned.cases import named, some_meanings, study, with_losses
 
 NEVER = -1e9  # what the network says of an arm that cannot run
 RNG = np.random.default_rng
@@ -61,6 +66,8 @@ def test_it_chooses_an_arm_that_can_run_and_always_the_same(data: st.DataObject)
         costs=rng.uniform(0.2, 5, arms) if data.draw(st.booleans()) else np.ones(arms),
         pending=np.flatnonzero(rng.random(arms) < data.draw(st.sampled_from([0, 0.3, 1]))),
         untrained=data.draw(st.sampled_from([2.0, 0.5, None])),
+        meanings=some_meanings(seed, arms) if data.draw(st.booleans()) else None,
+        split=data.draw(st.sampled_from([1, 1, 3])),
     )
     if data.draw(st.booleans()):
         losses = view.curves.losses.copy()
@@ -126,8 +133,46 @@ def test_the_explanation_tells_what_is_predicted() -> None:
     assert np.isnan(first.explanation.end).all()
 
 
+def test_why_is_worked_out_once_and_only_when_asked() -> None:
+    asked = []
+
+    def explain() -> Explanation:
+        asked.append(1)
+        return Explanation.in_words("a reason", 3)
+
+    decision = Decision(2, explain)
+    assert not asked
+    assert decision.arm == 2
+    first = decision.explanation
+    assert first.why == "a reason"
+    assert decision.explanation is first
+    assert len(asked) == 1
+
+
+def test_an_explanation_that_is_there_is_handed_on() -> None:
+    ready = Explanation.in_words("ready", 3)
+    assert Decision(0, ready).explanation is ready
+
+
+def test_deciding_predicts_no_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A benchmark never asks why, and does not pay for it."""
+    asked = []
+    predict = LearnedEnds.histogram
+
+    def counted(*given: Any) -> Any:
+        asked.append(1)
+        return predict(*given)
+
+    monkeypatch.setattr(LearnedEnds, "histogram", counted)
+    decision = Learned().decide(study(3))
+    assert decision is not None
+    assert not asked
+    assert decision.explanation.why == decision.explanation.why
+    assert len(asked) == 1
+
+
 def test_arms_in_flight_are_explained_like_others() -> None:
-    view = study(3)
+    view = named(3)
     alone = Learned().decide(view)
     beside = Learned().decide(replace(view, pending=view.curves.visited[:2]))
     assert alone is not None
@@ -137,7 +182,7 @@ def test_arms_in_flight_are_explained_like_others() -> None:
 
 
 def test_three_thousand_arms() -> None:
-    view = study(0, arms=3000, reports=60, columns=5)
+    view = named(0, arms=3000, reports=60, columns=5)
     decision = Learned().decide(view)
     assert decision is not None
     assert view.choosable[decision.arm]
@@ -159,3 +204,64 @@ def mean_regret(policy: Policy, budget: int) -> float:
 def test_it_beats_what_plans_without_looking(budget: int, rival: str, part: float) -> None:
     """Beside i-epoch with 20 units it has no advantage on these sets, so that is not asked."""
     assert mean_regret(Learned(), budget) < part * mean_regret(make_policy(rival), budget)
+
+
+def first_choices(meanings: FloatArray | None) -> set[int]:
+    """Arms that are tried first where nothing but names tells them apart."""
+    view = study(0, arms=8, columns=0, reports=0, meanings=meanings)
+    decisions = [Learned().decide(replace(view, seed=seed)) for seed in range(40)]
+    return {decision.arm for decision in decisions if decision}
+
+
+def test_what_is_tried_first_follows_the_names() -> None:
+    """Without them it is chance; with them always the same, and wherever that arm is."""
+    assert len(first_choices(None)) > 4
+    told = some_meanings(1, 8)
+    (first,) = first_choices(told)
+    (other,) = first_choices(np.roll(told, 3, axis=0))
+    assert other == (first + 3) % 8
+
+
+def lying(task: Task) -> Task:
+    """The task with the names of the most promising arm given to the least, and so on."""
+    assert task.meanings is not None
+    order = np.argsort(opinions(np, Learned().weights, task.meanings)[:, 0])
+    swapped = np.empty_like(task.meanings)
+    swapped[order] = task.meanings[order[::-1]]
+    return replace(task, meanings=swapped)
+
+
+def nameless(task: Task) -> Task:
+    """The task as if nobody knew its hyper-parameters' names."""
+    return replace(task, meanings=np.full((task.arms, len(ROLES)), np.nan))
+
+
+@pytest.mark.parametrize("name", PACKAGED)
+def test_lies_turn_opinions_round(name: str) -> None:
+    """So the next test is about lies."""
+    task = packaged(name)
+    truth, lies = (opinions(np, Learned().weights, t.meanings)[:, 0] for t in (task, lying(task)))
+    assert np.corrcoef(truth, lies)[0, 1] < -0.8
+
+
+@pytest.mark.parametrize("change", [lying, nameless])
+def test_names_that_lie_or_say_nothing_do_no_great_harm(change: Any) -> None:
+    """Curves are believed, not names: on tables it still beats random search."""
+
+    def mean_over_tables(policy: Policy, change: Any) -> float:
+        tasks = [change(packaged(name)) for name in PACKAGED]
+        runs = [(task, seed) for task in tasks for seed in range(8)]
+        return float(np.mean([score(t, 50, simulate(t, policy, 50, s)).regret for t, s in runs]))
+
+    expected = mean_over_tables(make_policy("random"), lambda task: task)
+    assert mean_over_tables(Learned(), change) < 0.8 * expected
+
+
+def test_unknown_names_are_as_none_and_a_seed_decides() -> None:
+    task = packaged("vae_mnist")
+    unknown = simulate(nameless(task), Learned(), 30, 3).arms
+    assert len(unknown) == 30
+    np.testing.assert_array_equal(simulate(nameless(task), Learned(), 30, 3).arms, unknown)
+    without = simulate(replace(task, meanings=None), Learned(), 30, 3).arms
+    np.testing.assert_array_equal(without, unknown)
+    assert not np.array_equal(simulate(task, Learned(), 30, 3).arms, unknown)  # names are heard

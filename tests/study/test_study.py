@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -6,6 +7,7 @@ import pytest
 from bhpt.domain import Misuse, View
 from bhpt.domain.budget import Budget
 from bhpt.policies.interface import Decision
+from bhpt.spaces import ROLES, meanings
 from bhpt.study import AskedUnit, MemoryLog, Study, fold, look
 from bhpt.study.events import Decided, Event, Observed, Rejected, SessionStarted
 from tests.study.cases import CONFIGS, Greedy, into, losses_of
@@ -212,12 +214,55 @@ class _Spy(Greedy):
         return super().decide(view)
 
 
+def _spy() -> _Spy:
+    spy = _Spy()
+    object.__setattr__(spy, "views", [])
+    return spy
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("asked", [5, 60])
+@pytest.mark.parametrize(
+    "space",
+    [
+        [{"lr": 10.0**-k, "x": k / 9} for k in range(1, 9)],
+        {"lr": {"min": 1e-5, "max": 1e-1, "log": True}, "x": (0.0, 1.0)},
+    ],
+    ids=["list", "space"],
+)
+def test_policies_are_told_what_names_mean(space: Any, asked: int, workers: int) -> None:
+    """Of every arm, also of those that were added on the way."""
+    spy = _spy()
+    study = Study(space, f"{asked} epochs", max_epochs=20, policy=spy, workers=workers)
+    _finish(study)
+    assert spy.views
+    configs = study.state.configs
+    for view in spy.views:
+        assert view.meanings is not None
+        assert view.meanings.shape == (view.arms, len(ROLES))
+        np.testing.assert_array_equal(view.meanings, meanings(configs[: view.arms]))
+        rate = view.meanings[:, ROLES.index("learning rate")]
+        assert np.isfinite(rate).all()
+        assert np.isfinite(view.meanings).sum() == view.arms  # nothing is known of x
+    added = spy.views[-1].arms > spy.views[0].arms
+    assert added == (isinstance(space, dict) and asked > 5)
+
+
+def test_a_study_that_is_resumed_tells_the_same() -> None:
+    log, spies = MemoryLog(), (_spy(), _spy())
+    space = {"lr": (1e-4, 1e-1), "x": (0.0, 1.0)}
+    first = Study(space, "40 epochs", policy=spies[0], keep=into(log))
+    assert first.ask() is not None
+    again = Study.resume(log, spies[1])
+    np.testing.assert_array_equal(again.state.meanings, first.state.meanings)
+    assert first.state.meanings is not None
+
+
 def test_costs_are_learned_and_money_is_never_exceeded() -> None:
     log = MemoryLog()
     now = [0.0]
     Study(CONFIGS, Budget(5, "dollars", 3600.0), policy=Greedy(), keep=into(log))
-    spy = _Spy()
-    object.__setattr__(spy, "views", [])
+    spy = _spy()
     study = Study.resume(log, spy, clock=lambda: now[0])
     while (unit := study.ask()) is not None:
         took = 0.01 * (1 + 9 * unit.config["x"])

@@ -5,9 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from bhpt.beliefs.learned.weights import shipped
 from bhpt.domain import Curves, FloatArray, View
+from bhpt.spaces import ROLES
 
 UNTRAINED = 2.0
+KNOWING = shipped("policy")  # the network whose knowledge of names the tests ask for
 
 
 def curves_of(rng: np.random.Generator, arms: int, epochs: int) -> FloatArray:
@@ -44,3 +47,16 @@ def study(
 def with_losses(view: View, losses: FloatArray, **others: Any) -> View:
     """The view with other losses in the same places."""
     return replace(view, curves=replace(view.curves, losses=losses), **others)
+
+
+def some_meanings(seed: int, arms: int, known: float = 0.6) -> FloatArray:
+    """What names might say: a role is known for all arms, for none or for some, [K, M]."""
+    rng = np.random.default_rng((seed, 8))
+    chance = rng.choice([0.0, known, 1.0], len(ROLES))
+    said = 1.5 * rng.standard_normal((arms, len(ROLES)))
+    return np.where(rng.random(said.shape) < chance, said, np.nan)
+
+
+def named(seed: int, arms: int = 9, **others: Any) -> View:
+    """A study on its way whose hyper-parameters have names."""
+    return study(seed, arms=arms, meanings=some_meanings(seed, arms), **others)

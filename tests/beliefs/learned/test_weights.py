@@ -1,41 +1,79 @@
 """The weights that ship: they fit the features, are finite, and belong to these very features."""
 
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import pytest
 
+from bhpt.beliefs.learned.features import OPINIONS
+from bhpt.beliefs.learned.knowledge import opinions
 from bhpt.beliefs.learned.network import EDGES, histogram, preferences, trunk
 from bhpt.beliefs.learned.observing import see
-from bhpt.beliefs.learned.weights import shipped
-from bhpt.domain import Curves, View
+from bhpt.beliefs.learned.weights import Trained, read_weights, shipped
+from bhpt.domain import Curves, FloatArray, Misuse, View
+from bhpt.spaces import ROLES
 
 HIDDEN = 64
-LIKED = [-2.1868109, -24.3653375, -32.6097487, -33.8723511, -31.8288402, -26.2792573]
+KNOWLEDGE = 40  # hidden units of the networks that know names
+NETWORKS = 4  # of them
+# after training print these anew: .venv/bin/python -m tests.beliefs.learned.test_weights
+LIKED = [0.78565, -16.24408, -18.39125, -11.44686, 4.84293, -1.50799]
 BINS = [
-    [-2.0063381, -5.3670622, -1.6169712],
-    [-2.6467663, -6.4201550, -0.7271291],
-    [-0.6593777, -4.9350805, -0.1878274],
-    [2.4237802, -0.1036308, -2.7168571],
-    [-1.1446116, -2.6961636, -0.9572536],
-    [-1.0154995, -2.6880407, -0.9969888],
+    [-0.35408, -3.56161, 0.48358],
+    [-0.89833, -3.00299, 1.64388],
+    [-0.34553, -1.87779, 1.24555],
+    [-0.5672, -1.84711, 0.96374],
+    [-1.42116, -5.50025, -2.86636],
+    [-1.2003, -5.15326, -3.5838],
 ]  # three of the bins of each arm
+EXPECTED = [0.08314, -0.22557, -0.76219, -0.07821, 1.05797, -0.07514]
 
 
 def moment() -> View:
-    """A study without chance."""
+    """A study without chance; each role says something else, so their order is noticed."""
     t = np.arange(1, 9)
     curves = [list(0.2 + 0.1 * k + 0.6 * np.exp(-t[: 2 * k + 1] / (k + 1))) for k in range(4)]
     features = np.array([[0.1, 0.9], [0.4, 0.6], [0.8, 0.5], [0.6, 0.1], [0.2, 0.3], [0.9, 0.9]])
     costs = np.array([1.0, 1.0, 2.0, 1.0, 1.0, 0.5])
-    return View(Curves.of([*curves, [], []], 8), 1, 12.0, costs, features, untrained=1.0)
+    k, role = np.arange(6)[:, None], np.arange(len(ROLES))[None, :]
+    meanings = 1.5 * np.sin(1.0 + 2.0 * k + 0.7 * role + 0.3 * k * role)
+    meanings[4, ::2] = np.nan
+    return View(
+        Curves.of([*curves, [], []], 8),
+        1,
+        12.0,
+        costs,
+        features,
+        untrained=1.0,
+        meanings=meanings,
+    )
+
+
+def said() -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What the networks say of it: preferences, three of the bins of each arm, expectations."""
+    view, weights, ends = moment(), shipped("policy"), shipped("ends")
+    assert view.meanings is not None
+    sight = see(view, weights)
+    out = trunk(np, weights, sight.arms, sight.study, sight.moment.exists)
+    liked = preferences(np, weights, out, sight.moment.open)
+    sight = see(view, ends)
+    raw = histogram(ends, trunk(np, ends, sight.arms, sight.study, sight.moment.exists))
+    return liked, raw[:, [0, 12, 30]], opinions(np, weights, view.meanings)[:, 0]
 
 
 @pytest.mark.parametrize("name", ["policy", "ends"])
 def test_shapes_fit_the_features(name: Literal["policy", "ends"]) -> None:
-    sight = see(moment())
+    weights = shipped(name)
+    sight = see(moment(), weights)
     arms, study = sight.arms.shape[1], len(sight.study)
-    shapes = {
+    shapes: dict[str, tuple[int, ...]] = {
+        "told": (NETWORKS, 2 * len(ROLES), KNOWLEDGE),
+        "told_bias": (NETWORKS, KNOWLEDGE),
+        "deeper": (NETWORKS, KNOWLEDGE, KNOWLEDGE),
+        "deeper_bias": (NETWORKS, KNOWLEDGE),
+        "said": (NETWORKS, KNOWLEDGE, OPINIONS - 1),
+        "said_bias": (NETWORKS, OPINIONS - 1),
         "arm": (arms, HIDDEN),
         "study": (study + arms, HIDDEN),
         "bias": (HIDDEN,),
@@ -51,24 +89,84 @@ def test_shapes_fit_the_features(name: Literal["policy", "ends"]) -> None:
         shapes["choice"] = (HIDDEN,)
     else:
         shapes |= {"bins": (HIDDEN, len(EDGES) + 1), "bins_bias": (len(EDGES) + 1,)}
-    weights = shipped(name)
     assert {key: value.shape for key, value in weights.items()} == shapes
     assert all(np.isfinite(value).all() and value.any() for value in weights.values())
+
+
+def test_both_networks_know_the_same_of_names() -> None:
+    """An explanation shows the predictor what the policy has seen."""
+    policy, ends = shipped("policy"), shipped("ends")
+    for name in ("told", "deeper", "said"):
+        np.testing.assert_array_equal(policy[name], ends[name])
+        np.testing.assert_array_equal(policy[f"{name}_bias"], ends[f"{name}_bias"])
 
 
 def test_weights_and_features_have_not_parted() -> None:
     """What the networks said when they were shipped.
 
-    Whoever changes a feature, its place or the network has to train anew, and then to write new
-    numbers here: a network that is told other things than it was trained on may still do well
-    enough not to be noticed.
+    Whoever changes a feature, its place, a role, its place or the network has to train anew, and
+    then to write new numbers here: a network that is told other things than it was trained on may
+    still do well enough not to be noticed.
     """
-    sight = see(moment())
-    exists = sight.moment.exists
-    weights = shipped("policy")
-    out = trunk(np, weights, sight.arms, sight.study, exists)
-    liked = preferences(np, weights, out, sight.moment.open)
-    np.testing.assert_allclose(liked, LIKED, atol=1e-6)
-    weights = shipped("ends")
-    raw = histogram(weights, trunk(np, weights, sight.arms, sight.study, exists))
-    np.testing.assert_allclose(raw[:, [0, 12, 30]], BINS, atol=1e-6)
+    rounding = 1e-4  # of 32 bits, after three layers
+    liked, bins, expected = said()
+    np.testing.assert_allclose(liked, LIKED, atol=rounding)
+    np.testing.assert_allclose(bins, BINS, atol=rounding)
+    np.testing.assert_allclose(expected, EXPECTED, atol=rounding)
+
+
+def test_the_order_of_roles_would_be_noticed() -> None:
+    view, weights = moment(), shipped("policy")
+    assert view.meanings is not None
+    for first in range(len(ROLES) - 1):
+        swapped = view.meanings.copy()
+        swapped[:, [first, first + 1]] = swapped[:, [first + 1, first]]
+        found = opinions(np, weights, swapped)[:, 0]
+        assert np.abs(found - EXPECTED).max() > 1e-3, ROLES[first]
+
+
+def test_weights_are_told_apart_by_identity() -> None:
+    """So that what follows from them can be remembered: equal numbers are not the same weights."""
+    one = Trained(shipped("policy"))
+    other = Trained({name: value.copy() for name, value in one.items()})
+    assert one == one
+    assert not one == other  # noqa: SIM201
+    assert one not in {other, shipped("policy")}
+    assert {one: 1}[one] == 1
+    assert len({one, other, one}) == 2
+    before = hash(one)
+    one["more"] = np.zeros(1)
+    assert hash(one) == before
+
+
+def test_opinions_of_other_weights_are_not_those_remembered() -> None:
+    view, weights = moment(), shipped("policy")
+    lies = Trained({**weights, "said": -weights["said"], "said_bias": -weights["said_bias"]})
+    truth, lied = see(view, weights).arms, see(view, lies).arms
+    np.testing.assert_allclose(lied[:, 43:46], -truth[:, 43:46], atol=1e-5)
+    np.testing.assert_array_equal(see(view, weights).arms, truth)
+
+
+def test_a_file_is_read_once_and_as_32_bits(tmp_path: Path) -> None:
+    file = tmp_path / "w.npz"
+    np.savez(file, **{name: value.astype(float) for name, value in shipped("policy").items()})
+    weights = read_weights(file)
+    assert read_weights(file) is weights
+    assert {value.dtype for value in weights.values()} == {np.dtype(np.float32)}
+    np.testing.assert_array_equal(weights["told"], shipped("policy")["told"])
+
+
+@pytest.mark.parametrize("missing", ["told", "arm"])
+def test_a_file_without_a_part_is_refused_in_one_line(tmp_path: Path, missing: str) -> None:
+    file = tmp_path / "old.npz"
+    kept = {name: value for name, value in shipped("policy").items() if name != missing}
+    np.savez(file, **kept)
+    with pytest.raises(Misuse, match="no network of ours") as error:
+        read_weights(file)
+    assert str(file) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+if __name__ == "__main__":
+    for title, numbers in zip(("LIKED", "BINS", "EXPECTED"), said(), strict=True):
+        print(f"{title} = {np.round(numbers.astype(float), 5).tolist()}")
