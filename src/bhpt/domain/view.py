@@ -91,9 +91,14 @@ class View:
         return np.clip(self.bought(left), 0, self.remaining)
 
     @cached_property
+    def bought_now(self) -> IntArray:
+        """Units of each arm that its part of what is left pays for, [K]."""
+        return self.bought(self.left)
+
+    @cached_property
     def horizon(self) -> IntArray:
         """r_k, the units that each arm could still run now, [K]."""
-        return self.affordable(self.left)
+        return np.maximum(np.minimum(self.bought_now, self.remaining), 0)
 
     def left_after(self, arm_cost: float) -> float:
         """What the other arms have left once a unit of this price is bought."""

@@ -9,6 +9,7 @@ Notation:
     K  arms, R  arms looked at.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -40,7 +41,7 @@ class Learned:
         if not view.choosable.any():
             return None
         sight = see(view, self.weights)
-        at = likeliest(self.preferences(sight), sight.moment.n == 0, view.rng())
+        at = likeliest(self.preferences(sight), sight.moment.n == 0, view.rng)
         arm = int(sight.rows[at])
         return Decision(arm, lambda: self._explain(view, sight, arm))
 
@@ -68,11 +69,22 @@ class Learned:
         return Explanation(text, end, spread, value)
 
 
-def likeliest(liked: FloatArray, untried: BoolArray, rng: np.random.Generator) -> int:
-    """Index of the preferred arm; the untried ones, which are much alike, count together."""
+def likeliest(
+    liked: FloatArray,
+    untried: BoolArray,
+    rng: np.random.Generator | Callable[[], np.random.Generator],
+) -> int:
+    """Index of the preferred arm; the untried ones, which are much alike, count together.
+
+    Args:
+        liked: Preference for each arm, [R].
+        untried: Arms that have not been tried, [R].
+        rng: Chance for ties of untried arms, or what makes it: it is seldom asked.
+    """
     new = np.where(untried, liked, -np.inf)
     known = np.where(untried, -np.inf, liked)
     top = new.max()
     if np.isfinite(top) and top + np.log(np.exp(new - top).sum()) > known.max():
-        return int(np.argmax(new + _TIES * rng.random(len(new))))
-    return int(np.argmax(known))
+        chance = rng() if callable(rng) else rng
+        return int((new + _TIES * chance.random(len(new))).argmax())
+    return int(known.argmax())

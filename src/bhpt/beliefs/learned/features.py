@@ -14,7 +14,7 @@ Notation:
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 Array = Any  # of NumPy or of JAX
 Xp = Any  # NumPy, or JAX's twin of it
@@ -80,12 +80,10 @@ class Moment:
     covariance: Array
 
 
-@dataclass(frozen=True, eq=False)
-class _Standing:
+class _Standing(NamedTuple):
     """Where arms stand, relative to the best of them.
 
     Attributes:
-        exists: 1 for arms, 0 for padding, [K].
         seen: 1 for arms that have been tried, [K].
         untried: 1 for arms that have not been and can be, [K].
         tried: How many have been.
@@ -105,7 +103,6 @@ class _Standing:
         apart: What these arms lie from it, 0 if untried, [3, K].
     """
 
-    exists: Array
     seen: Array
     untried: Array
     tried: Array
@@ -184,24 +181,25 @@ def features(xp: Xp, moment: Moment, shape: Geometry) -> tuple[Array, Array]:
     progress, slow = _progress(xp, s)
     rivals, better = _rivals(xp, moment, s)
     shown = xp.array([s.first, s.cur, 0.5 - better, _within(xp, 0.0, slow, 2.0)]) * s.seen
+    expected, behind = _expected(xp, moment, shape, s, shown)
     per_arm = [
         *_standing(xp, moment, s),
         *progress,
         *rivals,
         *_neighbours(xp, shape, s),
-        *_expected(xp, moment, shape, s, shown),
+        *expected,
         _plateau(xp, s),
-        *_opinions(xp, shape, s),
+        *_opinions(xp, moment, shape, s, behind),
         moment.flying,
-        xp.log2(1.0 * moment.workers) / 3.0 * s.exists,
+        xp.log2(1.0 * moment.workers) / 3.0 * moment.exists,
     ]
-    arms = _within(xp, -3.0, xp.array(per_arm), 3.0) * s.exists
+    arms = _within(xp, -3.0, xp.array(per_arm), 3.0) * moment.exists
     return arms.T, _within(xp, -3.0, xp.array(_study(xp, moment, s)), 3.0)
 
 
 def _stand(xp: Xp, moment: Moment, shape: Geometry) -> _Standing:
-    n, exists = moment.n, xp.where(moment.exists > 0, 1.0, 0.0)
-    seen = exists * (n > 0)
+    n = moment.n
+    seen = moment.exists * (n > 0)
     once = xp.minimum(n, 1)
     ago = xp.array([n, once, n - once, n - xp.maximum(n // 4, once), n // 2])
     improved = at(xp, moment.q, ago) * seen
@@ -210,11 +208,10 @@ def _stand(xp: Xp, moment: Moment, shape: Geometry) -> _Standing:
     cur, first, *before = improved / scale
     passed = xp.arange(moment.q.shape[1])[:, None] <= xp.where(seen > 0, n, -1)
     total, steps, tried = 1.0 * moment.total, 1.0 * n, seen.sum()
-    untried = exists * moment.open * (n == 0)
+    untried = moment.exists * moment.open * (n == 0)
     compared = xp.array([first, cur, shape.liked])
     mean = (compared * seen).sum(axis=1) / xp.maximum(tried, _TINY)
     return _Standing(
-        exists=exists,
         seen=seen,
         untried=untried,
         tried=tried,
@@ -279,8 +276,8 @@ def _rivals(xp: Xp, moment: Moment, s: _Standing) -> tuple[list[Array], Array]:
     rivals, teachers = xp.maximum(xp.array([rivals, teachers]), 1.0)
     typical = gains.sum(axis=1) / teachers
     by_units = xp.array([rivals, teachers, typical, gains.max(axis=1), s.u.max(axis=1)])
-    rivals, teachers, typical, most, envelope = by_units[:, n]
-    better = (s.u[n] > s.cur[:, None] + _TINY).sum(axis=1) / rivals  # s.u[n] is [K, K]
+    rivals, teachers, typical, most, envelope = by_units.take(n, axis=1)
+    better = (s.u.take(n, axis=0) > s.cur[:, None] + _TINY).sum(axis=1) / rivals  # of [K, K]
     told = [
         better,
         _log(xp, envelope - s.cur) * s.seen,
@@ -295,23 +292,22 @@ def _neighbours(xp: Xp, shape: Geometry, s: _Standing) -> list[Array]:
     """How arms with configurations like an arm's have done."""
     found = xp.array([s.seen, s.apart[1], s.apart[0]]) @ shape.near  # symmetric, [2, 3, K]
     crowd = found[:, 0]
-    cur, first = (found[:, 1] / (crowd + 0.5)), (found[:, 2] / (crowd + 0.5))
-    return [*cur, *first, *(xp.log1p(crowd) / 3.0)]
+    (cur, first), (wide_cur, wide_first) = found[:, 1:] / (crowd[:, None] + 0.5)
+    return [cur, wide_cur, first, wide_first, *(xp.log1p(crowd) / 3.0)]
 
 
-def _behind(xp: Xp, s: _Standing, values: Array) -> Array:
-    """How far each arm is below the highest that can be tried, by row, [.., K]."""
-    highest = xp.where(s.untried > 0, values, -1e3).max(axis=1) * (s.fresh > 0)
-    return highest[:, None] - values
-
-
-def _expected(xp: Xp, moment: Moment, shape: Geometry, s: _Standing, shown: Array) -> list[Array]:
+def _expected(
+    xp: Xp, moment: Moment, shape: Geometry, s: _Standing, shown: Array
+) -> tuple[list[Array], Array]:
     """What a Gaussian process expects of each arm, given what tried arms have shown, [4, K].
 
-    Its mean of anything that they show is linear in it: P y / σ².
+    Its mean of anything that they show is linear in it: P y / σ². Beside it: by how much each arm
+    is liked less than the best liked of those that can be tried, [K].
     """
-    expected = shown @ moment.covariance / NOISE * s.have
-    behind = _behind(xp, s, expected)
+    expected = shown @ moment.covariance * (s.have / NOISE)
+    values = xp.concatenate([expected, shape.liked[None, :]])
+    highest = xp.where(s.untried > 0, values, -1e3).max(axis=1) * (s.fresh > 0)
+    behind = highest[:, None] - values
     left = xp.maximum(moment.covariance.diagonal(), 0.0)
     expected = _within(xp, -2.0, expected, 2.0)
     return [
@@ -325,7 +321,7 @@ def _expected(xp: Xp, moment: Moment, shape: Geometry, s: _Standing, shown: Arra
         behind[2],
         expected[3],
         s.cur - expected[1] * s.seen,
-    ]
+    ], behind[4]
 
 
 def _plateau(xp: Xp, s: _Standing) -> Array:
@@ -333,7 +329,7 @@ def _plateau(xp: Xp, s: _Standing) -> Array:
     return xp.log1p((s.u >= s.cur - _TINY).sum(axis=0)) / 4.0 * s.seen
 
 
-def _opinions(xp: Xp, shape: Geometry, s: _Standing) -> list[Array]:
+def _opinions(xp: Xp, moment: Moment, shape: Geometry, s: _Standing, behind: Array) -> list[Array]:
     """What was expected of each arm, and whether what has been seen agrees.
 
     That is the correlation over the arms that were tried, less sure where these are few.
@@ -345,15 +341,17 @@ def _opinions(xp: Xp, shape: Geometry, s: _Standing) -> list[Array]:
     return [
         *(3.0 * shape.opinion.T),
         shape.liked,
-        *_behind(xp, s, shape.liked[None, :]),
-        *(xp.array([3.0 * shape.sure, first, cur])[:, None] * s.exists),
+        behind,
+        *(xp.array([3.0 * shape.sure, first, cur])[:, None] * moment.exists),
     ]
 
 
 def _study(xp: Xp, moment: Moment, s: _Standing) -> list[Array]:
     """The study as a whole: what is left, what was tried, how arms differ."""
-    left = (moment.r * moment.open * s.exists).max()
-    spent = s.steps.sum()
+    left = (moment.r * moment.open * moment.exists).max()
+    arms, spent, slow, fast = xp.array(
+        [moment.exists, s.steps, s.seen * (s.first < 0.05), s.seen * (s.first > 0.5)]
+    ).sum(axis=1)
     count = xp.maximum(s.tried, 1.0)
     second = xp.where(s.cur < s.top - _TINY, s.cur, 0.0).max()
     return [
@@ -363,7 +361,7 @@ def _study(xp: Xp, moment: Moment, s: _Standing) -> list[Array]:
         xp.log1p(spent) / 6.0,
         spent / (spent + left + 1.0),
         xp.log1p(s.tried) / 5.0,
-        s.tried / xp.maximum(s.exists.sum(), 1.0),
+        s.tried / xp.maximum(arms, 1.0),
         xp.log1p(s.fresh) / 6.0,
         xp.log1p(left / (s.fresh + 1.0)) / 4.0,
         xp.log1p(s.total) / 6.0,
@@ -371,7 +369,7 @@ def _study(xp: Xp, moment: Moment, s: _Standing) -> list[Array]:
         s.mean[0],
         xp.sqrt((s.apart[0] ** 2).sum() / xp.maximum(s.tried, _TINY)),
         _log(xp, s.top - second),
-        (s.seen * (s.first < 0.05)).sum() / count,
-        (s.seen * (s.first > 0.5)).sum() / count,
-        (s.steps * s.exists).max() / s.total,
+        slow / count,
+        fast / count,
+        (s.steps * moment.exists).max() / s.total,
     ]

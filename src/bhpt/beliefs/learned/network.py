@@ -15,27 +15,28 @@ EDGES = tuple(10 ** (-4 + 4.3 * i / 40) for i in range(41))
 
 def smooth(xp: Xp, x: Array) -> Array:
     """A smooth rectifier, x · σ(1.7 x)."""
-    return x / (1.0 + xp.exp(-1.7 * xp.clip(x, -20.0, 20.0)))
+    return x / (1.0 + xp.exp(-1.7 * xp.maximum(x, -20.0)))
 
 
 def trunk(xp: Xp, weights: Weights, arms: Array, study: Array, exists: Array) -> Array:
     """What the network makes of each arm, [K, 2H], the last H of it the same for all."""
+    exists = exists.astype(arms.dtype)
     seen = exists * arms[:, 0]
-    leader = xp.argmax(arms[:, 3] * (1.0 + arms[:, 6]))
+    leader = (arms[:, 3] * (1.0 + arms[:, 6])).argmax()
     shared = xp.concatenate([study, arms[leader]])
-    hidden = smooth(xp, arms @ weights["arm"] + shared @ weights["study"] + weights["bias"])
+    hidden = smooth(xp, arms @ weights["arm"] + (shared @ weights["study"] + weights["bias"]))
     hidden = smooth(xp, hidden @ weights["mix"] + weights["mix_bias"])
-    inside = exists[:, None] * hidden
+    tried, inside = seen[:, None] * hidden, exists[:, None] * hidden
     pooled = xp.concatenate(
         [
-            (seen[:, None] * hidden).sum(axis=0) / (seen.sum() + 1.0),
-            xp.max(xp.where(seen[:, None] > 0, hidden, 0.0), axis=0),
+            tried.sum(axis=0) / (seen.sum() + 1.0),
+            tried.max(axis=0),
             inside.sum(axis=0) / (exists.sum() + 1.0),
             shared,
         ]
     )
     context = smooth(xp, pooled @ weights["pool"] + weights["pool_bias"])
-    out = smooth(xp, hidden @ weights["own"] + context @ weights["others"] + weights["own_bias"])
+    out = smooth(xp, hidden @ weights["own"] + (context @ weights["others"] + weights["own_bias"]))
     return xp.concatenate([out, xp.broadcast_to(context, out.shape)], axis=1)
 
 

@@ -62,73 +62,95 @@ def looked_at(view: View) -> IntArray:
     """All arms that were tried, run or can, but of very many untried ones a random part, [R]."""
     tried = view.curves.count_by_arm > 0
     tried[view.pending] = True
-    fresh = np.flatnonzero(view.choosable & ~tried)
-    if len(fresh) > _MOST_UNTRIED:
-        order = np.random.default_rng((view.seed, _CHANCE)).random(view.arms)
-        fresh = fresh[np.argsort(order[fresh])[:_MOST_UNTRIED]]
-    return np.sort(np.concatenate([np.flatnonzero(tried), fresh]))
+    fresh = view.choosable & ~tried
+    others = view.arms - int(np.count_nonzero(fresh))
+    if view.arms - others > _MOST_UNTRIED:
+        first = _order(view.arms, view.seed)[: others + _MOST_UNTRIED]
+        tried[first[fresh[first]][:_MOST_UNTRIED]] = True
+        return np.flatnonzero(tried)
+    return np.flatnonzero(tried | fresh)
+
+
+@lru_cache(maxsize=2)
+def _order(arms: int, seed: int) -> IntArray:
+    """The order by chance in which untried arms are looked at, [K]."""
+    return np.argsort(np.random.default_rng((seed, _CHANCE)).random(arms))
 
 
 def observe(view: View, rows: IntArray, trained: Trained) -> tuple[Moment, Geometry]:
     """The state of these arms, and how their configurations lie."""
     curves = view.curves
     n = -(-curves.count_by_arm[rows] // view.unit)
-    said = _said(view, rows, trained)
-    shape = _geometry(view.features[rows].astype(float).tobytes(), said.tobytes(), len(rows))
-    last, flying = np.zeros(view.arms), np.zeros(view.arms)
+    named = None if view.meanings is None else _Same(view.meanings)
+    shape = _geometry(_Same(view.features), named, rows.tobytes(), trained)
+    latest = curves.visited[curves.reports[-1, 0]] if len(curves.reports) else -1
+    flying = np.zeros(view.arms)
     flying[view.pending] = 1.0
-    if len(curves.reports):
-        last[curves.visited[curves.reports[-1, 0]]] = 1.0
     moment = Moment(
         q=improvements(view, rows, int(n.max(initial=0))),
         n=n,
-        r=view.bought(view.left)[rows].astype(float),
+        r=view.bought_now[rows].astype(float),
         total=float(view.full),
-        exists=np.ones(len(rows), np.float32),
+        exists=np.ones(len(rows)),
         open=view.choosable[rows].astype(float),
-        last=last[rows],
+        last=(rows == latest).astype(float),
         flying=flying[rows],
         workers=float(max(view.lanes, view.split)),
-        covariance=posterior(shape.prior, n > 0),
+        covariance=_covariance(shape, (n > 0).tobytes()),
     )
     return moment, shape
 
 
-def _said(view: View, rows: IntArray, trained: Trained) -> FloatArray:
-    """What is expected of these arms before anything is trained, [R, OPINIONS]."""
-    if view.meanings is None:
-        return np.zeros((len(rows), OPINIONS))
-    return _opinions(view.meanings[rows].astype(float).tobytes(), len(rows), trained)
+class _Same:
+    """An array as a key of what is remembered, told apart by identity.
 
+    What lies in a view's arrays never changes, so it need not be compared at every decision.
+    """
 
-@lru_cache(maxsize=4)
-def _opinions(meanings: bytes, arms: int, trained: Trained) -> FloatArray:
-    """Opinions, asked once for a study and not for every decision."""
-    said: FloatArray = opinions(np, trained, np.frombuffer(meanings).reshape(arms, -1))
-    return said
+    __slots__ = ("array",)
+
+    def __init__(self, array: FloatArray) -> None:
+        self.array = array
+
+    def __hash__(self) -> int:
+        """Of the object; it lives as long as the key."""
+        return id(self.array)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is this very array."""
+        return isinstance(other, _Same) and self.array is other.array
 
 
 @lru_cache(maxsize=2)
-def _geometry(configurations: bytes, said: bytes, arms: int) -> Geometry:
-    """Neighbourhoods, made once for a study and not for every decision."""
-    x = np.frombuffer(configurations).reshape(arms, -1)
-    expected = np.frombuffer(said).reshape(arms, OPINIONS)
-    return geometry(np, x, np.ones(arms), np.ones(x.shape[1]), expected)
+def _geometry(configs: _Same, named: _Same | None, rows: bytes, trained: Trained) -> Geometry:
+    """Neighbourhoods and opinions, made once for a study and not for every decision."""
+    chosen = np.frombuffer(rows, np.int64)
+    x = configs.array[chosen].astype(float)
+    said = np.zeros((len(x), OPINIONS))
+    if named is not None:
+        said = opinions(np, trained, named.array[chosen].astype(float))
+    return geometry(np, x, np.ones(len(x)), np.ones(x.shape[1]), said)
+
+
+@lru_cache(maxsize=2)
+def _covariance(shape: Geometry, seen: bytes) -> FloatArray:
+    """The posterior, made once for each arm that is tried and not for every decision."""
+    return posterior(shape.prior, np.frombuffer(seen, bool))
 
 
 def improvements(view: View, rows: IntArray, longest: int) -> FloatArray:
     """q, zero where not observed, [R, longest + 1] (at least two columns)."""
     curves, unit = view.curves, view.unit
-    q = np.zeros((len(rows), max(longest, 1) + 1))
+    q = np.zeros((max(longest, 1) + 1, len(rows)))
     if longest:
         losses = curves.losses[:, : curves.longest]
         usable = curves.observed & np.isfinite(losses)
         start = untrained_loss(curves, view.untrained)
-        gained = np.where(usable, start - np.where(usable, losses, 0.0), 0.0)
+        gained = np.where(usable, start - losses, 0.0)
         gained = np.maximum.accumulate(np.maximum(gained, 0.0), axis=1)
-        ends = np.minimum(np.arange(1, longest + 1) * unit, curves.longest) - 1
-        q[np.searchsorted(rows, curves.visited), 1 : longest + 1] = gained[:, ends]
-    return q
+        ends = np.minimum(np.arange(unit, longest * unit + 1, unit), curves.longest) - 1
+        q[1:, np.searchsorted(rows, curves.visited)] = gained.T.take(ends, axis=0)
+    return q.T  # features run over units first
 
 
 def posterior(prior: FloatArray, seen: BoolArray) -> FloatArray:
