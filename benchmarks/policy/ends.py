@@ -25,7 +25,7 @@ from benchmarks.policy.studies import (
     look,
     read_pool,
 )
-from benchmarks.policy.train import HIDDEN, start_weights
+from benchmarks.policy.train import HIDDEN, grown, start_weights
 from bhpt.beliefs.learned.features import NOISE, Array, at
 from bhpt.beliefs.learned.network import EDGES, Weights, histogram, trunk
 
@@ -91,8 +91,8 @@ def improve(
     return *adam(weights, moments, grads, rate), value
 
 
-def start(pool: Pool, key: Array, mix: Mix) -> Weights:
-    """Small random weights, all bins alike."""
+def start(pool: Pool, key: Array, mix: Mix, grown_from: str = "") -> Weights:
+    """Small random weights, all bins alike; or those of a file."""
     probe = draw_many(pool, key, 2, 10, 10, mix)
     states = jax.vmap(stop)(probe, jax.random.split(key, 2))
     arms, study, _ = jax.vmap(look)(probe, states)
@@ -100,7 +100,7 @@ def start(pool: Pool, key: Array, mix: Mix) -> Weights:
     del weights["choice"], weights["worth"]
     weights["bins"] = jnp.zeros((HIDDEN, len(EDGES) + 1))
     weights["bins_bias"] = jnp.zeros(len(EDGES) + 1)
-    return weights
+    return grown(weights, grown_from)
 
 
 def train(options: argparse.Namespace) -> None:
@@ -110,7 +110,7 @@ def train(options: argparse.Namespace) -> None:
     )
     key = jax.random.PRNGKey(1)
     mix = Mix(costs=0.0, beside=0.0)
-    weights = start(pool, key, mix)
+    weights = start(pool, key, mix, options.start)
     moments = still(weights)
     began = told = time.time()
     losses: list[Array] = []

@@ -25,6 +25,7 @@ def parser(
     )
     made.add_argument("--out", required=True, help="file of the weights, .npz")
     made.add_argument("--seconds", type=float, default=seconds)
+    made.add_argument("--start", default="", help="weights to go on from")
     made.add_argument("--leave-out", default="", help="tasks not to train on, with commas")
     made.add_argument("--shrink", type=int, default=1, help="fewer studies, to try it out")
     made.add_argument("--rate", type=float, default=rate, help=f"of learning; falls to {falls_to}")

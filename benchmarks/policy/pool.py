@@ -84,8 +84,8 @@ def pack(tasks: Iterable[Source], out: Path) -> None:
     """Write the pool.
 
     The file holds `curves` [rows, UNITS + 1] in 65535ths, `features` [rows, FEATURES], `meanings`
-    [rows, roles], and for each task a row of `table`, (first row, rows, units, columns used), and of `names`, (suite,
-    name).
+    [rows, roles], and for each task a row of `table`, (first row, rows, units, columns used), and
+    of `names`, (suite, name).
 
     Raises:
         Misuse: A task is longer than the pool is wide.

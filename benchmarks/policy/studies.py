@@ -79,7 +79,9 @@ class Mix:
         costs: Of unequal prices.
         fewer: Of fewer arms.
         nameless: Of names that nobody knows.
-        misled: Of names that mean something else.
+        misled: Of names that mean the opposite.
+        doubtful: Of names that tell less than usual: opinions are partly those of chance, smooth
+            in the configuration as real ones are.
         beside: Of several workers.
     """
 
@@ -88,7 +90,8 @@ class Mix:
     costs: float = 0.15
     fewer: float = 0.15
     nameless: float = 0.2
-    misled: float = 0.08
+    misled: float = 0.05
+    doubtful: float = 0.4
     beside: float = 0.12
 
 
@@ -130,7 +133,7 @@ def read_pool(
 
 def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
     """A study: a task, some of its arms, a unit, prices and a budget of low .. high units."""
-    keys = jax.random.split(key, 18)
+    keys = jax.random.split(key, 19)
     task = jax.random.choice(keys[0], len(pool.weights), p=pool.weights)
     start, rows, units, used = pool.table[task]
     order = jax.random.uniform(keys[1], (2000,)) + 10.0 * (jnp.arange(2000) >= rows)
@@ -160,6 +163,7 @@ def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
     budget = 1.0 * jax.random.randint(keys[13], (), low, high + 1)
     columns = 1.0 * (jnp.arange(FEATURES) < used)
     said = pool.said[start + chosen].astype(jnp.float32)
+    said = _doubted(keys[18], said, x, exists, mix.doubtful)
     said = said * (jax.random.uniform(keys[14]) >= mix.nameless)
     lies = jnp.concatenate([-jnp.ones(OPINIONS - 1), jnp.ones(1)])
     said = jnp.where(jax.random.uniform(keys[15]) < mix.misled, lies * said, said)
@@ -167,6 +171,23 @@ def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
     several = jax.random.uniform(keys[16]) < mix.beside
     workers = jnp.where(several, jax.random.randint(keys[17], (), 2, WORKERS + 1), 1)
     return Instance(q, exists, costs, longest, budget, workers, vars(shape))
+
+
+def _doubted(key: Array, said: Array, x: Array, exists: Array, chance: float) -> Array:
+    """Opinions that agree less with the truth, in some studies, [K, OPINIONS]."""
+    keys = jax.random.split(key, 5)
+    right = jax.random.uniform(keys[1])
+    right = jnp.where(jax.random.uniform(keys[0]) < chance, right, 1.0)
+    waves = 2.0 * jax.random.normal(keys[2], (x.shape[1], 8))
+    phase = jax.random.uniform(keys[3], (8,), maxval=2 * jnp.pi)
+    wrong = jnp.cos(x @ waves + phase) @ jax.random.normal(keys[4], (8, OPINIONS - 1))
+    count = jnp.maximum(exists.sum(), 1.0)
+    wrong = wrong - (wrong * exists[:, None]).sum(axis=0) / count
+    wrong = wrong / jnp.sqrt(((wrong**2) * exists[:, None]).sum(axis=0) / count + 1e-6)
+    mean = (said[:, :-1] * exists[:, None]).sum(axis=0) / count
+    spread = jnp.sqrt((((said[:, :-1] - mean) ** 2) * exists[:, None]).sum(axis=0) / count)
+    mixed = right * (said[:, :-1] - mean) + jnp.sqrt(1 - right**2 + 1e-9) * spread * wrong
+    return jnp.concatenate([mixed, said[:, -1:]], axis=1)
 
 
 def begin(instance: Instance) -> State:
@@ -228,7 +249,7 @@ def set_off(instance: Instance, state: State, arm: Array, valid: Array) -> State
 
 
 def land(instance: Instance, state: State) -> State:
-    """The unit that has flown the longest is reported, if all workers are busy or none can start."""
+    """The unit that has flown the longest is reported, if no other one can be set off."""
     busy = (state.flying >= 0).sum()
     due = (busy >= instance.workers) | (_can(instance, state).sum() == 0)
     due = 1.0 * (due & (busy > 0))

@@ -42,7 +42,7 @@ STRIDE = 10  # steps in one call: whatever the budget, one compiled program play
 LAMBDA = 0.97
 CLIP = 0.2
 BUCKETS = ((5, 10), (11, 20), (21, 50), (51, 100), (101, 200), (201, 400))
-CHANCES = (0.20, 0.24, 0.24, 0.20, 0.08, 0.04)
+CHANCES = (0.16, 0.20, 0.22, 0.22, 0.13, 0.07)
 
 
 class Record(NamedTuple):
@@ -283,11 +283,15 @@ def start(pool: Pool, key: Array, grown_from: str = "") -> Weights:
     """Small random weights, or those of a file, grown if the network is told more by now."""
     probe = draw_many(pool, key, 1, 10, 10, Mix())
     arms, study, _ = jax.vmap(look)(probe, jax.vmap(begin)(probe))
-    weights = start_weights(key, arms.shape[2], study.shape[1])
-    if not grown_from:
+    return grown(start_weights(key, arms.shape[2], study.shape[1]), grown_from)
+
+
+def grown(weights: Weights, file: str) -> Weights:
+    """Weights as they are, or those of a file as far as it has them; see `_grown`."""
+    if not file:
         return weights
-    with np.load(grown_from) as file:
-        old = {name: jnp.asarray(file[name]) for name in file}
+    with np.load(file) as arrays:
+        old = {name: jnp.asarray(arrays[name]) for name in arrays}
     return {  # the critic is not shipped: without it one begins anew
         name: _grown(old[name], value.shape) if name in old else value
         for name, value in weights.items()
@@ -368,7 +372,6 @@ def tries(weights: Weights, trials: dict[str, Pool], budgets: tuple[int, ...]) -
 def main() -> None:
     """Train for a while, tell how it goes, and write the weights."""
     options = parser(__doc__, 500.0, 1.5e-3, "3%% of it")
-    options.add_argument("--start", default="", help="weights to go on from")
     options.add_argument("--taught", type=int, default=40, help="iterations that copy i-Epoch")
     options.add_argument("--seed", type=int, default=0)
     train(options.parse_args())

@@ -1,21 +1,25 @@
 """What names mean: the same hyper-parameter reads the same in every search space."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bhpt.domain import FloatArray
 from bhpt.spaces import ROLES, meanings
 
 
-def column(role: str, configs: list[dict[str, object]]) -> np.ndarray:
+def column(role: str, configs: Sequence[Mapping[str, object]]) -> FloatArray:
     """What is read of one role."""
     return np.asarray(meanings(configs)[:, ROLES.index(role)])
 
 
-def known(configs: list[dict[str, object]]) -> set[str]:
+def known(configs: Sequence[Mapping[str, object]]) -> set[str]:
     """Roles that something is known of."""
-    return {r for r, some in zip(ROLES, np.isfinite(meanings(configs)).any(axis=0)) if some}
+    read = meanings(configs)
+    return {role for at, role in enumerate(ROLES) if np.isfinite(read[:, at]).any()}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The parts of a study: look around while there is time, then bring the best model home.
+"""A study whose names tell nothing: look around while there is time, then bring the best home.
 
 The last stretch, when what is left pays for one full training or less, is the learned policy's:
 from there on every unit for one arm is missing for another, a process fitted to a few first

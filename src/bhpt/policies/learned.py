@@ -16,12 +16,12 @@ import numpy as np
 
 from bhpt.beliefs.learned.ends import LearnedEnds
 from bhpt.beliefs.learned.network import preferences, trunk
-from bhpt.beliefs.learned.observing import Sight, at_rest, see
+from bhpt.beliefs.learned.observing import Sight, see
 from bhpt.beliefs.learned.weights import Trained, shipped
 from bhpt.domain import BoolArray, FloatArray, View
 from bhpt.policies.interface import Decision, Explanation
 
-_TIES = 1e-9  # untried arms that are liked alike are taken by chance
+_TIES = 1e-4  # untried arms that are liked alike, up to rounding, are taken by chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Learned:
         sight = see(view, self.weights)
         at = likeliest(self.preferences(sight), sight.moment.n == 0, view.rng)
         arm = int(sight.rows[at])
-        return Decision(arm, lambda: self._explain(view, sight, arm))
+        return Decision(arm, lambda: self._explain(view, arm))
 
     def preferences(self, sight: Sight) -> FloatArray:
         """The network's preference for each arm, very low where it cannot run, [R]."""
@@ -52,10 +52,8 @@ class Learned:
         liked: FloatArray = preferences(np, self.weights, made, moment.open)
         return liked
 
-    def _explain(self, view: View, sight: Sight, arm: int) -> Explanation:
-        drawn = self.ends.histogram(
-            view, see(at_rest(view), self.weights) if len(view.pending) else sight
-        )
+    def _explain(self, view: View, arm: int) -> Explanation:
+        drawn = self.ends.histogram(view)
         end, spread, value = (np.full(view.arms, np.nan) for _ in range(3))
         count = int(view.curves.count_by_arm[arm])
         if not drawn.scale:

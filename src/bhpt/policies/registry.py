@@ -6,10 +6,11 @@ from pathlib import Path
 
 from bhpt.beliefs.freeze_thaw import FreezeThaw
 from bhpt.beliefs.hypers import LINEAR_PRIORS, LOG_PRIORS, Hypers, Sampling, Structure, Unknown
-from bhpt.beliefs.learned.weights import read_weights
+from bhpt.beliefs.learned.weights import read_weights, shipped
 from bhpt.beliefs.scale import Scale
 from bhpt.domain import Misuse
 from bhpt.policies.bhpt import Bhpt
+from bhpt.policies.by_name import ByName
 from bhpt.policies.entropy import EntropySearch
 from bhpt.policies.fabolas import Fabolas
 from bhpt.policies.gp_ei import GpEi, drawn_landscape
@@ -104,14 +105,24 @@ def gp_ei(truth: Truth | None) -> Policy:
     return ToTheEnd(GpEi(known))
 
 
-def _default(learned: Learned) -> Policy:
-    """What a user gets who names none; it is never told the truth."""
+def _nameless(learned: Learned) -> HomeStretch:
+    """What the default does where names tell nothing; it is never told the truth."""
     return HomeStretch(Bhpt(our_belief(None)), learned, Scheduled(successive_halving))
 
 
+def _default(learned: Learned) -> ByName:
+    """What a user gets who names none."""
+    return ByName(learned, _nameless(Learned(shipped("nameless"))))
+
+
 ENTRIES = (
-    Entry("default", "bhpt, then learned for the last training", lambda _: _default(Learned())),
+    Entry("default", "learned, with bhpt as a second opinion", lambda _: _default(Learned())),
     Entry("learned", "a network that has played many studies", lambda _: Learned()),
+    Entry(
+        "nameless",
+        "default where no name is known: bhpt, then learned",
+        lambda _: _nameless(Learned(shipped("nameless"))),
+    ),
     Entry("bhpt", "the paper's rule: lowest Q, then commit", lambda t: Bhpt(paper_belief(t))),
     Entry("bhpt-eps", "BHPT-ε, ε = 0.5", lambda t: Bhpt(paper_belief(t), epsilon=0.5)),
     Entry("q-alone", "BHPT without committing", lambda t: Bhpt(paper_belief(t), None, False)),
@@ -137,6 +148,11 @@ ENTRIES = (
     Entry("2-epoch", "the same with 2 units each", lambda _: Scheduled(i_epoch(2))),
     Entry("5-epoch", "the same with 5 units each", lambda _: Scheduled(i_epoch(5))),
 )
+_TRAINED: dict[str, Callable[[Learned], Policy]] = {
+    "default": _default,
+    "learned": lambda learned: learned,
+    "nameless": _nameless,
+}
 _BY_NAME = {entry.name: entry for entry in ENTRIES}
 
 
@@ -148,13 +164,12 @@ def names() -> list[str]:
 def make_policy(name: str, truth: Truth | None = None) -> Policy:
     """A fresh policy by its name.
 
-    `default:FILE` and `learned:FILE` decide with the weights in a file, such as those of a network
-    that has never seen the tasks of a benchmark.
+    `default:FILE`, `learned:FILE` and `nameless:FILE` decide with the weights in a file, such as
+    those of a network that has never seen the tasks of a benchmark.
     """
     plain, _, file = name.partition(":")
-    if file and plain in ("default", "learned"):
-        learned = Learned(read_weights(Path(file)))
-        return learned if plain == "learned" else _default(learned)
+    if file and plain in _TRAINED:
+        return _TRAINED[plain](Learned(read_weights(Path(file))))
     if name not in _BY_NAME:
         raise Misuse(
             f"unknown policy {name!r}: `bhpt policies` lists the {len(_BY_NAME)} there are"

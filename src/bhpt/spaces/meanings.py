@@ -59,7 +59,8 @@ class _Role:
 # the first role whose words and range fit is taken, so the special ones come before the general
 _NUMBERS = (
     _Role("linear decay", r"linear_decay", _log, -5.5, 1.0, 0.0, 0.5),
-    _Role("decay rate", r"(lr_|exponential_|exp_)?(decay|gamma)(_rate)?", _log, -4.5, 1.0, 0.0, 0.5),
+    _Role("decay rate", r"(lr_|exponential_|exp_)?(decay|gamma)(_rate)?", _log, -4.5, 1.0,
+          0.0, 0.5),
     _Role("decay factor", r"(lr_|learning_rate_)?(decay|gamma)(_rate|_factor)?", _from_one,
           -1.0, 0.7, 0.0, 1.0),
     _Role("momentum", r"(sgd_)?(momentum|mom|mu)", _from_one, -0.6, 0.6, 0.0, 1.0),

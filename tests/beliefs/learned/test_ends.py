@@ -7,7 +7,7 @@ import pytest
 
 from bhpt.beliefs.learned.ends import Histogram, LearnedEnds
 from bhpt.beliefs.learned.network import EDGES
-from bhpt.beliefs.learned.observing import at_rest, see
+from bhpt.beliefs.learned.observing import at_rest
 from bhpt.beliefs.learned.weights import shipped
 from bhpt.bench.calibration import score
 from bhpt.bench.tasks import PACKAGED, packaged
@@ -136,7 +136,7 @@ def test_nothing_is_predicted_before_anything_has_improved() -> None:
 
 def test_chances_are_chances() -> None:
     view = study(1)
-    drawn = PREDICTOR.histogram(view, see(view, PREDICTOR.weights))
+    drawn = PREDICTOR.histogram(view)
     np.testing.assert_allclose(drawn.chances.sum(axis=1), 1, rtol=1e-5)
     assert drawn.chances.min() >= 0
     assert drawn.scale == pytest.approx(UNTRAINED - view.curves.best)

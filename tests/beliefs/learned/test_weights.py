@@ -1,5 +1,6 @@
 """The weights that ship: they fit the features, are finite, and belong to these very features."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -93,8 +94,21 @@ def test_shapes_fit_the_features(name: Literal["policy", "ends"]) -> None:
     assert all(np.isfinite(value).all() and value.any() for value in weights.values())
 
 
+def test_the_nameless_network_knows_no_names() -> None:
+    """It was trained before there were any: what it is told of them counts nothing."""
+    weights, named = shipped("nameless"), shipped("policy")
+    assert "told" not in weights
+    assert {name: value.shape for name, value in weights.items()} == {
+        name: named[name].shape for name in weights
+    }
+    assert not weights["arm"][43:].any()
+    view = moment()
+    sight = see(view, weights)
+    np.testing.assert_array_equal(sight.arms, see(replace(view, meanings=None), weights).arms)
+
+
 def test_both_networks_know_the_same_of_names() -> None:
-    """An explanation shows the predictor what the policy has seen."""
+    """What the predictor expects and what the policy expects come from one knowledge."""
     policy, ends = shipped("policy"), shipped("ends")
     for name in ("told", "deeper", "said"):
         np.testing.assert_array_equal(policy[name], ends[name])
@@ -156,10 +170,9 @@ def test_a_file_is_read_once_and_as_32_bits(tmp_path: Path) -> None:
     np.testing.assert_array_equal(weights["told"], shipped("policy")["told"])
 
 
-@pytest.mark.parametrize("missing", ["told", "arm"])
-def test_a_file_without_a_part_is_refused_in_one_line(tmp_path: Path, missing: str) -> None:
+def test_a_file_without_a_network_is_refused_in_one_line(tmp_path: Path) -> None:
     file = tmp_path / "old.npz"
-    kept = {name: value for name, value in shipped("policy").items() if name != missing}
+    kept = {name: value for name, value in shipped("policy").items() if name != "arm"}
     np.savez(file, **kept)
     with pytest.raises(Misuse, match="no network of ours") as error:
         read_weights(file)

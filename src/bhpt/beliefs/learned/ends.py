@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bhpt.beliefs.learned.network import EDGES, histogram, trunk
-from bhpt.beliefs.learned.observing import Sight, at_rest, see
+from bhpt.beliefs.learned.observing import at_rest, see
 from bhpt.beliefs.learned.weights import Trained
 from bhpt.beliefs.scale import untrained_loss
 from bhpt.domain import FloatArray, IntArray, View
@@ -80,13 +80,10 @@ class LearnedEnds:
 
     weights: Trained
 
-    def histogram(self, view: View, sight: Sight) -> Histogram:
-        """Chances of further improvement of each arm within its horizon.
-
-        Args:
-            view: The view.
-            sight: What is seen of it `at_rest`.
-        """
+    def histogram(self, view: View) -> Histogram:
+        """Chances of further improvement of each arm within its horizon."""
+        view = at_rest(view)
+        sight = see(view, self.weights)
         moment = sight.moment
         made = trunk(np, self.weights, sight.arms, sight.study, moment.exists)
         raw = histogram(self.weights, made)
@@ -103,7 +100,7 @@ class LearnedEnds:
         found = np.full((len(quantiles), view.arms), np.nan)
         if not view.curves.longest:
             return found
-        drawn = self.histogram(view, see(at_rest(view), self.weights))
+        drawn = self.histogram(view)
         if drawn.scale > 0:
             found[:, drawn.arms] = drawn.quantiles(quantiles)
         return found

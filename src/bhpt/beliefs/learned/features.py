@@ -26,7 +26,7 @@ _NEAR = (0.4, 0.8)  # widths of the two neighbourhoods, in median distances
 _ADDITIVE_WIDTH = 0.3
 _CONSTANT = 4.0  # prior variance of the level that all arms share
 _AGREES = 0.15  # prior variance of how much an opinion tells of what arms show
-_UNSURE = 0.02  # opinions that differ by less are none
+UNSURE = 0.02  # opinions that differ by less are none
 NOISE = 0.1  # variance of what an arm shows, beside a kernel of height 1
 OPINIONS = 4  # about each arm, before anything is trained: see `knowledge`
 
@@ -148,7 +148,7 @@ def geometry(xp: Xp, x: Array, exists: Array, used: Array, said: Array) -> Geome
     expected = (expected - (expected * exists[:, None]).sum(axis=0) / count) * exists[:, None]
     opinion = xp.concatenate([expected, said[:, -1:] * exists[:, None]], axis=1)
     sure = xp.sqrt((opinion[:, 0] ** 2).sum() / count)
-    liked = opinion[:, 0] / (sure + _UNSURE)
+    liked = opinion[:, 0] / (sure + UNSURE)
     prior = _CONSTANT + 0.5 * additive + 0.5 * xp.exp(-relative / _NEAR[1] ** 2)
     prior = prior + _AGREES * liked[:, None] * liked[None, :]
     return Geometry(near, prior, opinion, liked, sure)

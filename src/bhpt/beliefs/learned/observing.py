@@ -13,6 +13,7 @@ import numpy as np
 from bhpt.beliefs.learned.features import (
     NOISE,
     OPINIONS,
+    UNSURE,
     Geometry,
     Moment,
     features,
@@ -25,6 +26,7 @@ from bhpt.beliefs.triangular import cholesky, solve_lower
 from bhpt.domain import BoolArray, FloatArray, IntArray, View
 
 _MOST_UNTRIED = 100  # of more untried arms, as many by chance are looked at, as in training
+_SOME = 1000  # arms that are enough to see whether names tell anything
 _CHANCE = 5  # the stream of random numbers that chooses them
 
 
@@ -45,8 +47,28 @@ class Sight:
     study: FloatArray
 
 
+class _Same:
+    """An array as a key of what is remembered, told apart by identity.
+
+    What lies in a view's arrays never changes, so it need not be compared at every decision.
+    """
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: FloatArray) -> None:
+        self.array = array
+
+    def __hash__(self) -> int:
+        """Of the object; it lives as long as the key."""
+        return id(self.array)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is this very array."""
+        return isinstance(other, _Same) and self.array is other.array
+
+
 def see(view: View, trained: Trained) -> Sight:
-    """Look at a view, as a network does that knows what it knows."""
+    """Look at a view, as a network does that knows what it knows: of names nothing, perhaps."""
     rows = looked_at(view)
     moment, shape = observe(view, rows, trained)
     arms, study = features(np, moment, shape)
@@ -54,8 +76,29 @@ def see(view: View, trained: Trained) -> Sight:
 
 
 def at_rest(view: View) -> View:
-    """The view as if nothing were in flight: the predictor was never shown arms that are."""
-    return replace(view, pending=view.pending[:0]) if len(view.pending) else view
+    """The view with its horizons but without arms in flight or several workers.
+
+    The predictor was never shown any.
+    """
+    if not len(view.pending) and view.lanes == view.split == 1:
+        return view
+    part = view.left / view.split
+    costs = np.where(view.costs <= view.left, np.minimum(view.costs, part), view.costs)
+    return replace(view, pending=view.pending[:0], left=part, costs=costs, lanes=1, split=1)
+
+
+def names_tell(view: View, trained: Trained) -> bool:
+    """Whether the network has an opinion about these arms, before anything is trained."""
+    if view.meanings is None or "told" not in trained:
+        return False
+    return _names_tell(_Same(view.meanings), trained)
+
+
+@lru_cache(maxsize=2)
+def _names_tell(named: _Same, trained: Trained) -> bool:
+    """Whether opinions about the first arms differ at all."""
+    said = opinions(np, trained, named.array[:_SOME])
+    return float(said[:, 0].std()) > UNSURE
 
 
 def looked_at(view: View) -> IntArray:
@@ -101,33 +144,13 @@ def observe(view: View, rows: IntArray, trained: Trained) -> tuple[Moment, Geome
     return moment, shape
 
 
-class _Same:
-    """An array as a key of what is remembered, told apart by identity.
-
-    What lies in a view's arrays never changes, so it need not be compared at every decision.
-    """
-
-    __slots__ = ("array",)
-
-    def __init__(self, array: FloatArray) -> None:
-        self.array = array
-
-    def __hash__(self) -> int:
-        """Of the object; it lives as long as the key."""
-        return id(self.array)
-
-    def __eq__(self, other: object) -> bool:
-        """Whether it is this very array."""
-        return isinstance(other, _Same) and self.array is other.array
-
-
 @lru_cache(maxsize=2)
 def _geometry(configs: _Same, named: _Same | None, rows: bytes, trained: Trained) -> Geometry:
     """Neighbourhoods and opinions, made once for a study and not for every decision."""
     chosen = np.frombuffer(rows, np.int64)
     x = configs.array[chosen].astype(float)
     said = np.zeros((len(x), OPINIONS))
-    if named is not None:
+    if named is not None and "told" in trained:
         said = opinions(np, trained, named.array[chosen].astype(float))
     return geometry(np, x, np.ones(len(x)), np.ones(x.shape[1]), said)
 

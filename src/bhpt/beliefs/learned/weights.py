@@ -7,12 +7,12 @@ from typing import Literal
 
 import numpy as np
 
-from bhpt.beliefs.learned.network import Array
+from bhpt.beliefs.learned.features import Array
 from bhpt.domain import Misuse
 
 
 class Trained(dict[str, Array]):
-    """Weights as they were trained, what they know of names included.
+    """Weights as they were trained, with what they know of names if they do (`told` and so on).
 
     They do not change, and are told apart by identity: so what follows from them is remembered.
     """
@@ -23,10 +23,14 @@ class Trained(dict[str, Array]):
         """Whether it is this very object."""
         return self is other
 
+    def __ne__(self, other: object) -> bool:
+        """Whether it is another one."""
+        return self is not other
+
 
 @cache
-def shipped(name: Literal["policy", "ends"]) -> Trained:
-    """Weights of the network that chooses arms, or of the one that predicts their ends."""
+def shipped(name: Literal["policy", "nameless", "ends"]) -> Trained:
+    """Weights of a network that chooses arms, with or without names, or that predicts ends."""
     file = resources.files("bhpt.beliefs.learned") / "data" / f"{name}.npz"
     with resources.as_file(file) as path:
         return read_weights(path)
@@ -44,6 +48,6 @@ def read_weights(file: Path) -> Trained:
             weights = Trained({key: np.asarray(arrays[key], np.float32) for key in arrays})
     except (OSError, ValueError, EOFError) as error:
         raise Misuse(f"weights {file} cannot be read: {error}") from error
-    if "arm" not in weights or "told" not in weights:
+    if "arm" not in weights:
         raise Misuse(f"weights {file}: this is no network of ours")
     return weights

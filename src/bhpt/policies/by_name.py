@@ -1,0 +1,45 @@
+"""The default: it knows what a learning rate is, and asks one that does not.
+
+Where the names of hyper-parameters tell arms apart, the learned policy decides, from what is
+usually good and from what this study has shown. What is usually good may not be so here; so while
+more than a full training is left, every third unit is decided by BHPT's rule on the Gaussian
+process, which knows no names. Where names tell nothing, everything is decided without them.
+"""
+
+from dataclasses import dataclass
+
+from bhpt.beliefs.interface import Belief
+from bhpt.beliefs.learned.observing import names_tell
+from bhpt.domain import View
+from bhpt.policies.home_stretch import HomeStretch
+from bhpt.policies.interface import Decision
+from bhpt.policies.learned import Learned
+
+_SECOND_OPINION = 3  # one unit of so many, while there is time
+
+
+@dataclass(frozen=True, eq=False)
+class ByName:
+    """Decides by what names mean, as far as they mean anything.
+
+    Attributes:
+        named: Decides where they do.
+        nameless: Decides where they do not; its first part is the second opinion.
+    """
+
+    named: Learned
+    nameless: HomeStretch
+
+    @property
+    def belief(self) -> Belief:
+        """What predicts how curves go on, for forecasts."""
+        return self.nameless.belief
+
+    def decide(self, view: View) -> Decision | None:
+        """Ask the one whose turn it is."""
+        if not names_tell(view, self.named.weights):
+            return self.nameless.decide(view)
+        early = view.units_left > view.full
+        if early and view.step % _SECOND_OPINION == _SECOND_OPINION - 1:
+            return self.nameless.early.decide(view)
+        return self.named.decide(view)

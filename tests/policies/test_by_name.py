@@ -1,0 +1,115 @@
+"""The default: names where they tell something, and a second opinion while there is time."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bhpt.beliefs.learned.observing import names_tell
+from bhpt.beliefs.learned.weights import shipped
+from bhpt.bench.simulate import simulate
+from bhpt.bench.tasks import packaged
+from bhpt.domain import Curves, View
+from bhpt.policies.by_name import ByName
+from bhpt.policies.home_stretch import HomeStretch
+from bhpt.policies.learned import Learned
+from bhpt.policies.registry import make_policy
+from bhpt.spaces import meanings
+from tests.policies.test_home_stretch import PARTS, Says
+
+
+class Named(Says):
+    """Chooses one arm, and knows what the shipped network knows."""
+
+    def __init__(self, arm: int) -> None:
+        super().__init__(arm)
+        object.__setattr__(self, "weights", shipped("policy"))
+
+
+POLICY = ByName(Named(7), PARTS)  # of the parts 1 is first, 2 last, 3 where budgets are large
+
+
+def view_of(name: str, left: float, done: int = 0) -> View:
+    """A study of 15 arms that differ in one hyper-parameter, after some units of the first."""
+    configs = [{name: 10.0 ** (-k / 3)} for k in range(15)]
+    curves = Curves.empty(15, 20)
+    for _ in range(done):
+        curves = curves.extend(0, np.array([0.5]))
+    return View(
+        curves=curves,
+        unit=1,
+        left=left,
+        costs=np.ones(15),
+        features=np.zeros((15, 1)),
+        untrained=1.0,
+        meanings=meanings(configs),
+    )
+
+
+def decided(view: View) -> int:
+    decision = POLICY.decide(view)
+    assert decision is not None
+    return decision.arm
+
+
+def test_names_that_tell_nothing_are_not_asked() -> None:
+    assert decided(view_of("learning_rate", 20.0)) == 7
+    assert decided(view_of("colour", 20.0)) == 2
+    assert decided(view_of("colour", 21.0)) == 1
+    assert decided(view_of("colour", 60.0)) == 3
+    assert decided(replace(view_of("learning_rate", 20.0), meanings=None)) == 2
+
+
+def test_every_third_unit_is_a_second_opinion_while_there_is_time() -> None:
+    early = [decided(view_of("learning_rate", 30.0, done)) for done in range(6)]
+    assert early == [7, 7, 1, 7, 7, 1]
+    late = [decided(view_of("learning_rate", 20.0, done)) for done in range(6)]
+    assert late == [7] * 6
+
+
+def test_units_in_flight_count() -> None:
+    flying = replace(view_of("learning_rate", 30.0, 1), pending=np.array([4]))
+    assert decided(flying) == 1
+
+
+def test_equal_values_tell_nothing() -> None:
+    """Names are known, but all arms have the same learning rate."""
+    view = view_of("learning_rate", 20.0)
+    assert view.meanings is not None
+    same = replace(view, meanings=np.tile(view.meanings[:1], (15, 1)))
+    assert names_tell(view, shipped("policy"))
+    assert not names_tell(same, shipped("policy"))
+    assert not names_tell(view, shipped("nameless"))  # it was never told what names mean
+
+
+def test_forecasts_use_the_process() -> None:
+    default = make_policy("default")
+    assert isinstance(default, ByName)
+    assert default.belief is default.nameless.early.belief
+
+
+@pytest.mark.parametrize("budget", [10, 45])
+def test_without_names_the_default_is_the_nameless_policy(budget: int) -> None:
+    task = replace(packaged("vae_mnist"), meanings=None)
+    default, nameless = make_policy("default"), make_policy("nameless")
+    assert isinstance(default, ByName)
+    assert isinstance(nameless, HomeStretch)
+    np.testing.assert_array_equal(
+        simulate(task, default, budget, 0).arms, simulate(task, nameless, budget, 0).arms
+    )
+
+
+def test_the_nameless_policy_looks_at_no_name() -> None:
+    task = packaged("vae_mnist")
+    nameless = make_policy("nameless")
+    np.testing.assert_array_equal(
+        simulate(task, nameless, 20, 0).arms,
+        simulate(replace(task, meanings=None), nameless, 20, 0).arms,
+    )
+
+
+def test_a_small_budget_with_names_is_the_learned_policys() -> None:
+    task = packaged("vae_mnist")
+    np.testing.assert_array_equal(
+        simulate(task, make_policy("default"), 30, 1).arms, simulate(task, Learned(), 30, 1).arms
+    )
