@@ -14,7 +14,7 @@ from bhpt.beliefs.learned.network import preferences, trunk
 from bhpt.beliefs.learned.observing import looked_at, observe, posterior, see
 from bhpt.beliefs.scale import estimate_untrained
 from bhpt.domain import Curves, FloatArray, IntArray, View
-from bhpt.spaces import ROLES
+from bhpt.spaces import ROLES, meanings
 from tests.beliefs.learned.cases import (
     KNOWING,
     UNTRAINED,
@@ -233,23 +233,39 @@ def test_without_columns_no_arm_is_nearer_than_another() -> None:
 
 def test_of_very_many_untried_arms_a_part_is_looked_at() -> None:
     view = study(0, arms=3000, reports=40)
-    rows = looked_at(view)
+    rows = looked_at(view, KNOWING)
     tried = np.flatnonzero(view.curves.count_by_arm)
     assert np.all(np.diff(rows) > 0)
     assert set(tried) <= set(rows)
     assert len(rows) == len(tried) + 100
-    np.testing.assert_array_equal(rows, looked_at(replace(view, left=5.0)))
-    assert set(rows) != set(looked_at(replace(view, seed=1)))
+    np.testing.assert_array_equal(rows, looked_at(replace(view, left=5.0), KNOWING))
+    assert set(rows) != set(looked_at(replace(view, seed=1), KNOWING))
     fresh = int(np.setdiff1d(rows, tried)[0])
-    later = looked_at(replace(view, curves=view.curves.extend(fresh, np.ones(1))))
+    later = looked_at(replace(view, curves=view.curves.extend(fresh, np.ones(1))), KNOWING)
     assert len(np.setdiff1d(later, rows)) == 1  # one steps in for the one that was tried
     assert np.isfinite(see(view, KNOWING).arms).all()
+
+
+def test_of_very_many_untried_arms_the_best_by_name_are_looked_at() -> None:
+    view = study(0, arms=1500, reports=0)
+    rates = np.random.default_rng(0).uniform(-7, 0, 1500)
+    named = replace(view, meanings=meanings([{"learning_rate": 10.0**rate} for rate in rates]))
+    said = opinions(np, KNOWING, named.meanings)[:, 0]
+    best = set(np.argsort(-said)[:50])
+    rows = looked_at(named, KNOWING)
+    assert len(rows) == 100
+    assert best <= set(rows)
+    assert len(best & set(looked_at(view, KNOWING))) < 20
+    nothing = replace(view, meanings=np.full_like(named.meanings, np.nan))
+    np.testing.assert_array_equal(looked_at(nothing, KNOWING), looked_at(view, KNOWING))
 
 
 def test_arms_in_flight_are_looked_at_even_if_they_cannot_be_tried() -> None:
     view = study(4, arms=300)
     tried = int(view.curves.visited[0])
-    new = np.setdiff1d(np.arange(300), looked_at(view))[:3]  # too many are untried for these
+    new = np.setdiff1d(np.arange(300), looked_at(view, KNOWING))[
+        :3
+    ]  # too many are untried for these
     flying = replace(view, pending=np.array([tried, *new]))
     sight = see(flying, KNOWING)
     assert set(sight.rows) >= {tried, *new}

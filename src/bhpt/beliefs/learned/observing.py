@@ -25,8 +25,9 @@ from bhpt.beliefs.scale import untrained_loss
 from bhpt.beliefs.triangular import cholesky, solve_lower
 from bhpt.domain import BoolArray, FloatArray, IntArray, View
 
-_MOST_UNTRIED = 100  # of more untried arms, as many by chance are looked at, as in training
-_SOME = 1000  # arms that are enough to see whether names tell anything
+_MOST_UNTRIED = 100  # of more untried arms, as many are looked at, as in training
+_SOME = 2000  # arms by chance that are judged by their names
+_LIKED = 50  # of these, the best by their names are looked at first
 _CHANCE = 5  # the stream of random numbers that chooses them
 
 
@@ -69,7 +70,7 @@ class _Same:
 
 def see(view: View, trained: Trained) -> Sight:
     """Look at a view, as a network does that knows what it knows: of names nothing, perhaps."""
-    rows = looked_at(view)
+    rows = looked_at(view, trained)
     moment, shape = observe(view, rows, trained)
     arms, study = features(np, moment, shape)
     return Sight(rows, moment, arms.astype(np.float32), study.astype(np.float32))
@@ -89,9 +90,15 @@ def at_rest(view: View) -> View:
 
 def names_tell(view: View, trained: Trained) -> bool:
     """Whether the network has an opinion about these arms, before anything is trained."""
+    named = _named(view, trained)
+    return named is not None and _names_tell(named, trained)
+
+
+def _named(view: View, trained: Trained) -> _Same | None:
+    """What names mean, if there are any and the network knows some."""
     if view.meanings is None or "told" not in trained:
-        return False
-    return _names_tell(_Same(view.meanings), trained)
+        return None
+    return _Same(view.meanings)
 
 
 @lru_cache(maxsize=2)
@@ -101,31 +108,41 @@ def _names_tell(named: _Same, trained: Trained) -> bool:
     return float(said[:, 0].std()) > UNSURE
 
 
-def looked_at(view: View) -> IntArray:
-    """All arms that were tried, run or can, but of very many untried ones a random part, [R]."""
+def looked_at(view: View, trained: Trained) -> IntArray:
+    """All arms that were tried, run or can, but of very many untried ones only a part, [R]."""
     tried = view.curves.count_by_arm > 0
     tried[view.pending] = True
     fresh = view.choosable & ~tried
     others = view.arms - int(np.count_nonzero(fresh))
     if view.arms - others > _MOST_UNTRIED:
-        first = _order(view.arms, view.seed)[: others + _MOST_UNTRIED]
+        first = _order(view.arms, view.seed, _named(view, trained), trained)
+        first = first[: others + _MOST_UNTRIED]
         tried[first[fresh[first]][:_MOST_UNTRIED]] = True
         return np.flatnonzero(tried)
     return np.flatnonzero(tried | fresh)
 
 
 @lru_cache(maxsize=2)
-def _order(arms: int, seed: int) -> IntArray:
-    """The order by chance in which untried arms are looked at, [K]."""
-    return np.argsort(np.random.default_rng((seed, _CHANCE)).random(arms))
+def _order(arms: int, seed: int, named: _Same | None, trained: Trained) -> IntArray:
+    """The order in which untried arms are looked at, [K].
+
+    By chance, but first come some that are expected to end best, if names tell.
+    """
+    order = np.argsort(np.random.default_rng((seed, _CHANCE)).random(arms))
+    if named is None:
+        return order
+    said = opinions(np, trained, named.array[order[:_SOME]])[:, 0]
+    if said.std() <= UNSURE:
+        return order
+    first = np.argsort(-said, kind="stable")[:_LIKED]
+    return np.concatenate([order[first], np.delete(order, first)])
 
 
 def observe(view: View, rows: IntArray, trained: Trained) -> tuple[Moment, Geometry]:
     """The state of these arms, and how their configurations lie."""
     curves = view.curves
     n = -(-curves.count_by_arm[rows] // view.unit)
-    named = None if view.meanings is None else _Same(view.meanings)
-    shape = _geometry(_Same(view.features), named, rows.tobytes(), trained)
+    shape = _geometry(_Same(view.features), _named(view, trained), rows.tobytes(), trained)
     latest = curves.visited[curves.reports[-1, 0]] if len(curves.reports) else -1
     flying = np.zeros(view.arms)
     flying[view.pending] = 1.0
@@ -150,7 +167,7 @@ def _geometry(configs: _Same, named: _Same | None, rows: bytes, trained: Trained
     chosen = np.frombuffer(rows, np.int64)
     x = configs.array[chosen].astype(float)
     said = np.zeros((len(x), OPINIONS))
-    if named is not None and "told" in trained:
+    if named is not None:
         said = opinions(np, trained, named.array[chosen].astype(float))
     return geometry(np, x, np.ones(len(x)), np.ones(x.shape[1]), said)
 
