@@ -67,6 +67,12 @@ def test_every_third_unit_is_a_second_opinion_while_there_is_time() -> None:
     assert late == [7] * 6
 
 
+def test_a_large_budget_needs_no_second_opinion() -> None:
+    """It pays for three units of each of the 15 arms, units already run included."""
+    assert decided(view_of("learning_rate", 42.0, 2)) == 1
+    assert decided(view_of("learning_rate", 43.0, 2)) == 7
+
+
 def test_units_in_flight_count() -> None:
     flying = replace(view_of("learning_rate", 30.0, 1), pending=np.array([4]))
     assert decided(flying) == 1

@@ -3,7 +3,9 @@
 Where the names of hyper-parameters tell arms apart, the learned policy decides, from what is
 usually good and from what this study has shown. What is usually good may not be so here; so while
 more than a full training is left, every third unit is decided by BHPT's rule on the Gaussian
-process, which knows no names. Where names tell nothing, everything is decided without them.
+process, which knows no names. A budget that pays for several units of every arm needs no such
+advice: there is time to see for oneself. Where names tell nothing, everything is decided without
+them.
 """
 
 from dataclasses import dataclass
@@ -11,7 +13,7 @@ from dataclasses import dataclass
 from bhpt.beliefs.interface import Belief
 from bhpt.beliefs.learned.observing import names_tell
 from bhpt.domain import View
-from bhpt.policies.home_stretch import HomeStretch
+from bhpt.policies.home_stretch import HomeStretch, plenty
 from bhpt.policies.interface import Decision
 from bhpt.policies.learned import Learned
 
@@ -39,7 +41,11 @@ class ByName:
         """Ask the one whose turn it is."""
         if not names_tell(view, self.named.weights):
             return self.nameless.decide(view)
-        early = view.units_left > view.full
-        if early and view.step % _SECOND_OPINION == _SECOND_OPINION - 1:
+        if _wants_advice(view) and view.step % _SECOND_OPINION == _SECOND_OPINION - 1:
             return self.nameless.early.decide(view)
         return self.named.decide(view)
+
+
+def _wants_advice(view: View) -> bool:
+    """Whether there is time for it, but not to look at every arm."""
+    return view.units_left > view.full and not plenty(view)

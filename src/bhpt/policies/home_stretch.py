@@ -49,12 +49,16 @@ class HomeStretch:
         """Ask the one whose turn it is."""
         if view.units_left <= view.full:
             return self.late.decide(view)
-        if _plenty(view):
+        if plenty(view) and _alone(view):
             return self.plenty.decide(view) or self.early.decide(view)
         return self.early.decide(view)
 
 
-def _plenty(view: View) -> bool:
-    """Whether the budget pays for several units of every arm, run one after the other."""
-    alone = view.lanes == view.split == 1 and not len(view.pending)
-    return alone and view.step + view.units_left >= _PLENTY * view.arms
+def plenty(view: View) -> bool:
+    """Whether the whole budget pays for several units of every arm."""
+    return view.step + view.units_left >= _PLENTY * view.arms
+
+
+def _alone(view: View) -> bool:
+    """Whether units are run one after the other."""
+    return view.lanes == view.split == 1 and not len(view.pending)
