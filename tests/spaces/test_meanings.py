@@ -28,6 +28,7 @@ def known(configs: Sequence[Mapping[str, object]]) -> set[str]:
         ("lr", "learning rate"),
         ("learning_rate", "learning rate"),
         ("learningRate", "learning rate"),
+        ("rate", "learning rate"),
         ("optim.init-lr", "learning rate"),
         ("batch_size", "batch size"),
         ("bs", "batch size"),
@@ -62,7 +63,8 @@ def test_spaces_of_other_ranges_agree_on_a_value() -> None:
 
 def test_a_decay_is_a_factor_or_a_rate() -> None:
     assert known([{"decay": 0.9}, {"decay": 1.0}]) == {"decay factor"}
-    assert known([{"decay": 1e-5}, {"decay": 1e-3}]) == {"decay rate"}
+    assert known([{"lr_decay": 1e-5}, {"lr_decay": 1e-3}]) == {"decay rate"}
+    assert known([{"decay": 1e-5}, {"decay": 1e-3}]) == set()  # of weights, or of the rate?
     assert known([{"exponential_decay": 1e-4, "linear_decay": 1e-6}]) == {
         "decay rate",
         "linear decay",

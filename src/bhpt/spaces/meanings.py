@@ -45,6 +45,7 @@ class _Role:
         width: A usual distance from it.
         least: A value below it has another role.
         most: And so has one above it.
+        reaches: And so have values that are all below this.
     """
 
     name: str
@@ -54,23 +55,24 @@ class _Role:
     width: float
     least: float = -np.inf
     most: float = np.inf
+    reaches: float = -np.inf
 
 
 # the first role whose words and range fit is taken, so the special ones come before the general
 _NUMBERS = (
     _Role("linear decay", r"linear_decay", _log, -5.5, 1.0, 0.0, 0.5),
-    _Role("decay rate", r"(lr_|exponential_|exp_)?(decay|gamma)(_rate)?", _log, -4.5, 1.0,
+    _Role("decay rate", r"(lr|learning_rate|exponential|exp)_decay(_rate)?", _log, -4.5, 1.0,
           0.0, 0.5),
     _Role("decay factor", r"(lr_|learning_rate_)?(decay|gamma)(_rate|_factor)?", _from_one,
-          -1.0, 0.7, 0.0, 1.0),
+          -1.0, 0.7, 0.0, 1.0, 0.5),
     _Role("momentum", r"(sgd_)?(momentum|mom|mu)", _from_one, -0.6, 0.6, 0.0, 1.0),
     _Role("beta1", r"(adam_)?(beta|b)_?1", _from_one, -1.0, 0.8, 0.0, 1.0),
     _Role("beta2", r"(adam_)?(beta|b)_?2", _from_one, -2.5, 1.2, 0.0, 1.0),
     _Role("epsilon", r"(adam_)?(eps|epsilon)", _log, -5.0, 3.0, 0.0),
     _Role("l2", r"weight_decay|wd|l2(_.*)?", _log, -3.5, 2.0, 0.0),
     _Role("l1", r"l1(_.*)?", _log, -4.0, 2.5, 0.0),
-    _Role("learning rate", r"((init|initial|base|max|peak|start)_)?(lr|learning_rate|eta|step_size)"
-          r"(_init|_initial|_max)?", _log, -2.5, 1.2, 0.0),
+    _Role("learning rate", r"((init|initial|base|max|peak|start)_)?"
+          r"(lr|(learning_?)?rate|eta|step_size)(_init|_initial|_max)?", _log, -2.5, 1.2, 0.0),
     _Role("batch size", r"((mini|train)_?)?(batch|bs|batch_?size|minibatch_?size)", _log,
           2.0, 0.5, 0.5),
     _Role("dropout", r"(max_|hidden_|input_)?(drop|dropout|drop_?rate|dropout_rate|p_drop)(_?\d+)?",
@@ -127,7 +129,8 @@ def _by_number(name: str, values: Sequence[object]) -> list[tuple[str, FloatArra
         return []
     low, high = numbers[known].min(), numbers[known].max()
     for role in _NUMBERS:
-        if re.fullmatch(role.words, name) and role.least <= low and high <= role.most:
+        fits = role.least <= low and role.reaches <= high <= role.most
+        if fits and re.fullmatch(role.words, name):
             return [(role.name, (role.scale(numbers) - role.centre) / role.width)]
     return []
 
