@@ -74,7 +74,7 @@ class Mix:
     """How studies are drawn: the chances of changes to a task.
 
     Attributes:
-        stride: Of another unit.
+        stride: Of another unit, a longer one.
         bend: Of a bent scale.
         costs: Of unequal prices.
         fewer: Of fewer arms.
@@ -83,6 +83,7 @@ class Mix:
         doubtful: Of names that tell less than usual: opinions are partly those of chance, smooth
             in the configuration as real ones are.
         beside: Of several workers.
+        slow: Of a slower training, of which only the first part is seen.
     """
 
     stride: float = 0.2
@@ -93,6 +94,7 @@ class Mix:
     misled: float = 0.05
     doubtful: float = 0.4
     beside: float = 0.12
+    slow: float = 0.0
 
 
 def read_pool(
@@ -133,7 +135,7 @@ def read_pool(
 
 def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
     """A study: a task, some of its arms, a unit, prices and a budget of low .. high units."""
-    keys = jax.random.split(key, 19)
+    keys = jax.random.split(key, 21)
     task = jax.random.choice(keys[0], len(pool.weights), p=pool.weights)
     start, rows, units, used = pool.table[task]
     order = jax.random.uniform(keys[1], (2000,)) + 10.0 * (jnp.arange(2000) >= rows)
@@ -149,7 +151,9 @@ def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
         changed, jax.random.randint(keys[6], (), jnp.maximum(units // 2, 6), units + 1), units
     )
     longest = jnp.maximum(cut // stride, 1)
-    q = raw[:, jnp.minimum(jnp.arange(UNITS + 1) * stride, units)] * exists[:, None]
+    slower = jax.random.uniform(keys[19]) < mix.slow
+    slow = jnp.where(slower, jax.random.uniform(keys[20], minval=1.0, maxval=5.0), 1.0)
+    q = _between(raw, jnp.minimum(jnp.arange(UNITS + 1) * stride / slow, units)) * exists[:, None]
     bent = jax.random.uniform(keys[7]) < mix.bend
     power = jnp.where(bent, jnp.exp(jax.random.uniform(keys[8], (), minval=-0.7, maxval=0.7)), 1.0)
     q = q**power
@@ -171,6 +175,14 @@ def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
     several = jax.random.uniform(keys[16]) < mix.beside
     workers = jnp.where(several, jax.random.randint(keys[17], (), 2, WORKERS + 1), 1)
     return Instance(q, exists, costs, longest, budget, workers, vars(shape))
+
+
+def _between(curves: Array, t: Array) -> Array:
+    """Curves at these times, on a line between two units, [K, len(t)]."""
+    before = jnp.floor(t).astype(jnp.int32)
+    after = jnp.minimum(before + 1, curves.shape[1] - 1)
+    part = t - before
+    return curves[:, before] * (1 - part) + curves[:, after] * part
 
 
 def _doubted(key: Array, said: Array, x: Array, exists: Array, chance: float) -> Array:
