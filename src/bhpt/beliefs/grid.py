@@ -24,6 +24,7 @@ from bhpt.beliefs.triangular import cholesky, solve_lower
 from bhpt.domain import BoolArray, FloatArray, IntArray
 
 _JITTER = 1e-12  # relative to the largest variance: keeps a noise-free kernel factorisable
+_MORE_JITTER = (1e-10, 1e-8, 1e-6)  # where rounding alone has made it indefinite
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +55,17 @@ class Factor:
     whitened_load: FloatArray
 
 
-def factorise(hypers: Hypers, epochs: int, start: float, *, anchored: bool) -> Factor:
-    """Factorise the first `epochs` epochs; `start` is the scaled ℓ_0."""
+def factorise(
+    hypers: Hypers, epochs: int, start: float, *, anchored: bool, jitter: float = _JITTER
+) -> Factor:
+    """Factorise the first `epochs` epochs; `start` is the scaled ℓ_0.
+
+    Raises:
+        np.linalg.LinAlgError: If rounding has made the covariance indefinite.
+    """
     remains = remainder(hypers, epochs)
     covariance = decay_covariance(remains, hypers, anchored=anchored)
-    covariance[np.diag_indices(epochs)] += _JITTER * covariance.diagonal().max()
+    covariance[np.diag_indices(epochs)] += jitter * covariance.diagonal().max()
     lower = cholesky(covariance)
     left = remains[1 : epochs + 1] if anchored else np.zeros(epochs)
     load = 1 - left
@@ -66,9 +73,22 @@ def factorise(hypers: Hypers, epochs: int, start: float, *, anchored: bool) -> F
     return Factor(lower, start * left, load, whitened)
 
 
+def _factorise_somehow(hypers: Hypers, epochs: int, start: float, *, anchored: bool) -> Factor:
+    for jitter in (_JITTER, *_MORE_JITTER[:-1]):
+        try:
+            return factorise(hypers, epochs, start, anchored=anchored, jitter=jitter)
+        except np.linalg.LinAlgError:
+            continue
+    return factorise(hypers, epochs, start, anchored=anchored, jitter=_MORE_JITTER[-1])
+
+
 def make_grid(hypers: Hypers, epochs: int, start: float, *, anchored: bool) -> Grid:
-    """The grid with its prefix tables; `start` is the scaled ℓ_0."""
-    factor = factorise(hypers, epochs, start, anchored=anchored)
+    """The grid with its prefix tables; `start` is the scaled ℓ_0.
+
+    A setting may fit the epochs seen so far and yet be too smooth for all of them to be
+    factorised: then it gets a little more noise.
+    """
+    factor = _factorise_somehow(hypers, epochs, start, anchored=anchored)
     lower, u = factor.lower, factor.whitened_load
     omega = np.empty((epochs + 1, epochs))
     omega[0] = factor.load

@@ -134,6 +134,23 @@ def test_nothing_is_predicted_before_anything_has_improved() -> None:
     assert np.isnan(PREDICTOR.ends(useless, ASKED)).all()
 
 
+def test_several_workers_are_predicted_for_like_one_with_their_horizons() -> None:
+    """It was trained with one worker: how many there are must not be what moves it."""
+    view = study(3)
+    beside = replace(view, left=4 * view.left, split=4)
+    np.testing.assert_array_equal(view.horizon, beside.horizon)
+    np.testing.assert_allclose(PREDICTOR.ends(view, ASKED), PREDICTOR.ends(beside, ASKED))
+    flying = replace(beside, pending=view.curves.visited[:2])
+    np.testing.assert_allclose(PREDICTOR.ends(view, ASKED), PREDICTOR.ends(flying, ASKED))
+
+
+def test_the_last_units_of_several_workers_have_a_horizon() -> None:
+    """Each can still run a unit of its own, though a fourth of what is left does not pay for it."""
+    view = replace(study(3), left=2.0, split=4)
+    np.testing.assert_array_equal(at_rest(view).horizon, view.horizon)
+    assert view.horizon.max() == 1
+
+
 def test_chances_are_chances() -> None:
     view = study(1)
     drawn = PREDICTOR.histogram(view)
