@@ -109,7 +109,7 @@ def train(options: argparse.Namespace) -> None:
         options.pool, options.knowledge, tuple(filter(None, options.leave_out.split(",")))
     )
     key = jax.random.PRNGKey(1)
-    mix = Mix(costs=0.0, beside=0.0, slow=0.4)
+    mix = Mix(costs=0.0, beside=0.0)
     weights = start(pool, key, mix, options.start)
     moments = still(weights)
     began = told = time.time()

@@ -21,7 +21,9 @@ def parser(
     made = argparse.ArgumentParser(description=about)
     made.add_argument("--pool", required=True, help="file that benchmarks.policy.pool wrote")
     made.add_argument(
-        "--knowledge", required=True, help="file that benchmarks.policy.knowledge wrote for it"
+        "--knowledge",
+        default="",
+        help="file that benchmarks.policy.knowledge wrote for it; without it no name is known",
     )
     made.add_argument("--out", required=True, help="file of the weights, .npz")
     made.add_argument("--seconds", type=float, default=seconds)
@@ -33,7 +35,9 @@ def parser(
 
 
 def save(options: argparse.Namespace, weights: Weights) -> None:
-    """Write weights together with what the network was told by: the knowledge of names."""
-    with np.load(options.knowledge) as file:
-        known = {name: file[name] for name in file if name != "opinions"}
+    """Write weights, together with the knowledge of names that the network was told by."""
+    known = {}
+    if options.knowledge:
+        with np.load(options.knowledge) as file:
+            known = {name: file[name] for name in file if name != "opinions"}
     np.savez(options.out, **known, **{name: np.asarray(w) for name, w in weights.items()})

@@ -74,7 +74,7 @@ class Mix:
     """How studies are drawn: the chances of changes to a task.
 
     Attributes:
-        stride: Of another unit, a longer one.
+        stride: Of another unit.
         bend: Of a bent scale.
         costs: Of unequal prices.
         fewer: Of fewer arms.
@@ -83,7 +83,6 @@ class Mix:
         doubtful: Of names that tell less than usual: opinions are partly those of chance, smooth
             in the configuration as real ones are.
         beside: Of several workers.
-        slow: Of a slower training, of which only the first part is seen.
     """
 
     stride: float = 0.2
@@ -94,7 +93,6 @@ class Mix:
     misled: float = 0.05
     doubtful: float = 0.4
     beside: float = 0.12
-    slow: float = 0.0
 
 
 def read_pool(
@@ -104,15 +102,13 @@ def read_pool(
 
     Args:
         file: Of the pool.
-        knowledge: File of the opinions about it.
+        knowledge: File of the opinions about it; none where this is empty.
         leave_out: Tasks that are kept.
         only: Tasks that are taken, all if there are none.
 
     Raises:
         Misuse: A task is named that the pool does not have.
     """
-    with np.load(knowledge) as arrays:
-        said = jnp.asarray(arrays["opinions"])
     with np.load(file) as arrays:
         names = [tuple(row) for row in arrays["names"]]
         if unknown := {*leave_out, *only} - {name for _, name in names}:
@@ -127,15 +123,23 @@ def read_pool(
         return Pool(
             jnp.asarray(arrays["curves"]),
             jnp.asarray(arrays["features"]),
-            said,
+            _said(knowledge, len(arrays["curves"])),
             jnp.asarray(arrays["table"], jnp.int32),
             jnp.asarray(weights / weights.sum(), jnp.float32),
         )
 
 
+def _said(knowledge: str, rows: int) -> Array:
+    """Opinions about all rows of the pool, [rows, OPINIONS]."""
+    if not knowledge:
+        return jnp.zeros((rows, OPINIONS), jnp.float16)
+    with np.load(knowledge) as arrays:
+        return jnp.asarray(arrays["opinions"])
+
+
 def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
     """A study: a task, some of its arms, a unit, prices and a budget of low .. high units."""
-    keys = jax.random.split(key, 21)
+    keys = jax.random.split(key, 19)
     task = jax.random.choice(keys[0], len(pool.weights), p=pool.weights)
     start, rows, units, used = pool.table[task]
     order = jax.random.uniform(keys[1], (2000,)) + 10.0 * (jnp.arange(2000) >= rows)
@@ -151,9 +155,7 @@ def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
         changed, jax.random.randint(keys[6], (), jnp.maximum(units // 2, 6), units + 1), units
     )
     longest = jnp.maximum(cut // stride, 1)
-    slower = jax.random.uniform(keys[19]) < mix.slow
-    slow = jnp.where(slower, jax.random.uniform(keys[20], minval=1.0, maxval=5.0), 1.0)
-    q = _between(raw, jnp.minimum(jnp.arange(UNITS + 1) * stride / slow, units)) * exists[:, None]
+    q = raw[:, jnp.minimum(jnp.arange(UNITS + 1) * stride, units)] * exists[:, None]
     bent = jax.random.uniform(keys[7]) < mix.bend
     power = jnp.where(bent, jnp.exp(jax.random.uniform(keys[8], (), minval=-0.7, maxval=0.7)), 1.0)
     q = q**power
@@ -175,14 +177,6 @@ def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
     several = jax.random.uniform(keys[16]) < mix.beside
     workers = jnp.where(several, jax.random.randint(keys[17], (), 2, WORKERS + 1), 1)
     return Instance(q, exists, costs, longest, budget, workers, vars(shape))
-
-
-def _between(curves: Array, t: Array) -> Array:
-    """Curves at these times, on a line between two units, [K, len(t)]."""
-    before = jnp.floor(t).astype(jnp.int32)
-    after = jnp.minimum(before + 1, curves.shape[1] - 1)
-    part = t - before
-    return curves[:, before] * (1 - part) + curves[:, after] * part
 
 
 def _doubted(key: Array, said: Array, x: Array, exists: Array, chance: float) -> Array:
