@@ -119,3 +119,28 @@ def test_a_small_budget_with_names_is_the_learned_policys() -> None:
     np.testing.assert_array_equal(
         simulate(task, make_policy("default"), 30, 1).arms, simulate(task, Learned(), 30, 1).arms
     )
+
+
+def test_decisions_do_not_depend_on_what_is_remembered() -> None:
+    """After a resume all arrays are others, with the same numbers in them."""
+    task = packaged("vae_mnist")
+    assert task.meanings is not None
+    run = simulate(task, make_policy("default"), 52, 3)
+    curves = Curves.empty(task.arms, task.epochs)
+    for step, arm in enumerate(run.arms):
+        if step % 7 == 2:  # a second opinion at first, later none
+            view = View(
+                curves=curves,
+                unit=task.unit,
+                left=52.0 - step,
+                costs=np.ones(task.arms),
+                features=task.features.copy(),
+                untrained=task.untrained,
+                meanings=task.meanings.copy(),
+                seed=3,
+            )
+            decision = make_policy("default").decide(view)
+            assert decision is not None
+            assert decision.arm == arm
+        at = int(curves.count_by_arm[arm])
+        curves = curves.extend(int(arm), task.losses[arm, at : at + task.unit])
