@@ -5,13 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bhpt.beliefs.learned.observing import names_tell
+from bhpt.beliefs.learned.knowledge import opinions
+from bhpt.beliefs.learned.observing import Sight, names_fail, names_tell, see
 from bhpt.beliefs.learned.weights import shipped
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import packaged
 from bhpt.domain import Curves, View
 from bhpt.policies.by_name import ByName
 from bhpt.policies.home_stretch import HomeStretch
+from bhpt.policies.interface import Decision
 from bhpt.policies.learned import Learned
 from bhpt.policies.registry import make_policy
 from bhpt.spaces import meanings
@@ -24,6 +26,11 @@ class Named(Says):
     def __init__(self, arm: int) -> None:
         super().__init__(arm)
         object.__setattr__(self, "weights", shipped("policy"))
+
+    def decide_on(self, view: View, sight: Sight) -> Decision:  # noqa: ARG002
+        decision = self.decide(view)
+        assert decision is not None
+        return decision
 
 
 POLICY = ByName(Named(7), PARTS)  # of the parts 1 is first, 2 last, 3 where budgets are large
@@ -86,6 +93,31 @@ def test_equal_values_tell_nothing() -> None:
     assert names_tell(view, shipped("policy"))
     assert not names_tell(same, shipped("policy"))
     assert not names_tell(view, shipped("nameless"))  # it was never told what names mean
+
+
+def shown(tried: int, *, agree: bool) -> View:
+    """A study in which the best by name are the best, or the worst, of those tried."""
+    view = view_of("learning_rate", 20.0)
+    assert view.meanings is not None
+    said = opinions(np, shipped("policy"), view.meanings)[:, 0]
+    order = np.argsort(-said if agree else said)
+    curves = view.curves
+    for place, arm in enumerate(order[:: 15 // tried][:tried]):
+        curves = curves.extend(int(arm), np.array([0.2 + 0.05 * place]))
+    return replace(view, curves=curves)
+
+
+@pytest.mark.parametrize(
+    ("tried", "agree", "fail"), [(8, True, False), (8, False, True), (7, False, False)]
+)
+def test_names_that_have_been_refuted_are_not_asked(tried: int, agree: bool, fail: bool) -> None:
+    view = shown(tried, agree=agree)
+    assert names_fail(see(view, shipped("policy"))) == fail
+    assert decided(view) == (2 if fail else 7)
+
+
+def test_nothing_is_decided_where_nothing_can_run() -> None:
+    assert make_policy("default").decide(view_of("learning_rate", 0.5)) is None
 
 
 def test_forecasts_use_the_process() -> None:

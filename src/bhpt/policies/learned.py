@@ -40,7 +40,10 @@ class Learned:
         """The arm that the network would run next, None when none can be run."""
         if not view.choosable.any():
             return None
-        sight = see(view, self.weights)
+        return self.decide_on(view, see(view, self.weights))
+
+    def decide_on(self, view: View, sight: Sight) -> Decision:
+        """The same, for a view in which some arm can be run and which was looked at already."""
         at = likeliest(self.preferences(sight), sight.moment.n == 0, view.rng)
         arm = int(sight.rows[at])
         return Decision(arm, lambda: self._explain(view, arm))
