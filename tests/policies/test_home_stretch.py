@@ -128,6 +128,19 @@ def test_weights_can_come_from_a_file(tmp_path: Path) -> None:
     np.testing.assert_allclose(default.named.weights["arm"], shipped_ones["arm"])
 
 
+def test_weights_of_both_networks_can_come_from_a_folder(tmp_path: Path) -> None:
+    named = {key: 2 * value for key, value in shipped("policy").items()}
+    np.savez(tmp_path / "policy.npz", **named)
+    with pytest.raises(Misuse, match=r"nameless\.npz cannot be read"):
+        make_policy(f"default:{tmp_path}")
+    np.savez(tmp_path / "nameless.npz", **{k: 3 * v for k, v in shipped("nameless").items()})
+    default = make_policy(f"default:{tmp_path}")
+    assert isinstance(default, ByName)
+    np.testing.assert_allclose(default.named.weights["arm"], named["arm"])
+    nameless = default.nameless.late.weights["arm"]
+    np.testing.assert_allclose(nameless, 3 * shipped("nameless")["arm"])
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [

@@ -110,9 +110,9 @@ def _nameless(learned: Learned) -> HomeStretch:
     return HomeStretch(Bhpt(our_belief(None)), learned, Scheduled(successive_halving))
 
 
-def _default(learned: Learned) -> ByName:
+def _default(learned: Learned, nameless: Learned | None = None) -> ByName:
     """What a user gets who names none."""
-    return ByName(learned, _nameless(Learned(shipped("nameless"))))
+    return ByName(learned, _nameless(nameless or Learned(shipped("nameless"))))
 
 
 ENTRIES = (
@@ -148,6 +148,7 @@ ENTRIES = (
     Entry("2-epoch", "the same with 2 units each", lambda _: Scheduled(i_epoch(2))),
     Entry("5-epoch", "the same with 5 units each", lambda _: Scheduled(i_epoch(5))),
 )
+_PARTS = ("policy", "nameless")  # networks of the default
 _TRAINED: dict[str, Callable[[Learned], Policy]] = {
     "default": _default,
     "learned": lambda learned: learned,
@@ -164,10 +165,14 @@ def names() -> list[str]:
 def make_policy(name: str, truth: Truth | None = None) -> Policy:
     """A fresh policy by its name.
 
-    `default:FILE`, `learned:FILE` and `nameless:FILE` decide with the weights in a file, such as
-    those of a network that has never seen the tasks of a benchmark.
+    `default:FOLDER` decides with the weights `policy.npz` and `nameless.npz` in a folder, such as
+    those of networks that have never seen the tasks of a benchmark; `default:FILE`, `learned:FILE`
+    and `nameless:FILE` with those of one network.
     """
     plain, _, file = name.partition(":")
+    if file and plain == "default" and Path(file).is_dir():
+        parts = (Learned(read_weights(Path(file, f"{part}.npz"))) for part in _PARTS)
+        return _default(*parts)
     if file and plain in _TRAINED:
         return _TRAINED[plain](Learned(read_weights(Path(file))))
     if name not in _BY_NAME:
