@@ -105,9 +105,7 @@ def start(pool: Pool, key: Array, mix: Mix, grown_from: str = "") -> Weights:
 
 def train(options: argparse.Namespace) -> None:
     """The loop."""
-    pool = read_pool(
-        options.pool, options.knowledge, tuple(filter(None, options.leave_out.split(",")))
-    )
+    pool = read_pool(options.pool, options.knowledge, options.leave_out)
     key = jax.random.PRNGKey(1)
     mix = Mix(costs=0.0, beside=0.0)
     weights = start(pool, key, mix, options.start)

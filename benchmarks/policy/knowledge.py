@@ -19,6 +19,7 @@ import numpy as np
 from scipy.stats import rankdata, spearmanr
 
 from benchmarks.policy.adam import Moments, adam, still
+from benchmarks.policy.options import add_leave_out
 from bhpt.beliefs.learned.features import OPINIONS, Array
 from bhpt.beliefs.learned.knowledge import opinions
 from bhpt.beliefs.learned.network import Weights
@@ -165,11 +166,11 @@ def main() -> None:
     parser.add_argument(
         "--out", required=True, help="file of the weights and of opinions about the pool, .npz"
     )
-    parser.add_argument("--leave-out", default="", help="tasks not to train on, with commas")
+    add_leave_out(parser)
     parser.add_argument("--steps", type=int, default=3000)
     options = parser.parse_args()
     tables = Tables(options.pool)
-    kept = set(filter(None, options.leave_out.split(",")))
+    kept = options.leave_out
     tasks = [t for t in tables.named() if tables.names[t] not in kept]
     said = np.zeros((len(tables.curves), OPINIONS), np.float32)
     weights = train(tables, tasks, options.steps, 0)

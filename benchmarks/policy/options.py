@@ -7,6 +7,11 @@ import numpy as np
 from bhpt.beliefs.learned.network import Weights
 
 
+def listed(text: str) -> tuple[str, ...]:
+    """Names with commas between them, none of an empty text."""
+    return tuple(filter(None, text.split(",")))
+
+
 def parser(
     about: str | None, seconds: float, rate: float, falls_to: str
 ) -> argparse.ArgumentParser:
@@ -28,10 +33,17 @@ def parser(
     made.add_argument("--out", required=True, help="file of the weights, .npz")
     made.add_argument("--seconds", type=float, default=seconds)
     made.add_argument("--start", default="", help="weights to go on from")
-    made.add_argument("--leave-out", default="", help="tasks not to train on, with commas")
+    add_leave_out(made)
     made.add_argument("--shrink", type=int, default=1, help="fewer studies, to try it out")
     made.add_argument("--rate", type=float, default=rate, help=f"of learning; falls to {falls_to}")
     return made
+
+
+def add_leave_out(made: argparse.ArgumentParser) -> None:
+    """The tasks that are kept, which must be the same for all commands."""
+    made.add_argument(
+        "--leave-out", type=listed, default=(), help="tasks not to train on, with commas"
+    )
 
 
 def save(options: argparse.Namespace, weights: Weights) -> None:

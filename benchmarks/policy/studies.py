@@ -187,13 +187,18 @@ def _doubted(key: Array, said: Array, x: Array, exists: Array, chance: float) ->
     waves = 2.0 * jax.random.normal(keys[2], (x.shape[1], 8))
     phase = jax.random.uniform(keys[3], (8,), maxval=2 * jnp.pi)
     wrong = jnp.cos(x @ waves + phase) @ jax.random.normal(keys[4], (8, OPINIONS - 1))
-    count = jnp.maximum(exists.sum(), 1.0)
-    wrong = wrong - (wrong * exists[:, None]).sum(axis=0) / count
-    wrong = wrong / jnp.sqrt(((wrong**2) * exists[:, None]).sum(axis=0) / count + 1e-6)
-    mean = (said[:, :-1] * exists[:, None]).sum(axis=0) / count
-    spread = jnp.sqrt((((said[:, :-1] - mean) ** 2) * exists[:, None]).sum(axis=0) / count)
-    mixed = right * (said[:, :-1] - mean) + jnp.sqrt(1 - right**2 + 1e-9) * spread * wrong
+    wrong, variance = _centred(wrong, exists)
+    wrong = wrong / jnp.sqrt(variance + 1e-6)
+    told, variance = _centred(said[:, :-1], exists)
+    mixed = right * told + jnp.sqrt(1 - right**2 + 1e-9) * jnp.sqrt(variance) * wrong
     return jnp.concatenate([mixed, said[:, -1:]], axis=1)
+
+
+def _centred(values: Array, exists: Array) -> tuple[Array, Array]:
+    """What arms lie from their mean, [K, C], and their variance, [C]; padding does not count."""
+    count = jnp.maximum(exists.sum(), 1.0)
+    apart = values - (values * exists[:, None]).sum(axis=0) / count
+    return apart, (apart**2 * exists[:, None]).sum(axis=0) / count
 
 
 def begin(instance: Instance) -> State:

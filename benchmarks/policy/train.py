@@ -300,7 +300,7 @@ def grown(weights: Weights, file: str) -> Weights:
 
 def train(options: argparse.Namespace) -> None:
     """The loop."""
-    kept = tuple(filter(None, options.leave_out.split(",")))
+    kept = options.leave_out
     pool = read_pool(options.pool, options.knowledge, kept)
     trials = {
         suite: read_pool(

@@ -73,19 +73,18 @@ class Learned:
 def likeliest(
     liked: FloatArray,
     untried: BoolArray,
-    rng: np.random.Generator | Callable[[], np.random.Generator],
+    rng: Callable[[], np.random.Generator],
 ) -> int:
     """Index of the preferred arm; the untried ones, which are much alike, count together.
 
     Args:
         liked: Preference for each arm, [R].
         untried: Arms that have not been tried, [R].
-        rng: Chance for ties of untried arms, or what makes it: it is seldom asked.
+        rng: Makes the chance for ties of untried arms: it is seldom asked.
     """
     new = np.where(untried, liked, -np.inf)
     known = np.where(untried, -np.inf, liked)
     top = new.max()
     if np.isfinite(top) and top + np.log(np.exp(new - top).sum()) > known.max():
-        chance = rng() if callable(rng) else rng
-        return int((new + _TIES * chance.random(len(new))).argmax())
+        return int((new + _TIES * rng().random(len(new))).argmax())
     return int(known.argmax())

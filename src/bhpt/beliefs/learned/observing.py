@@ -138,11 +138,9 @@ def _order(arms: int, seed: int, named: _Same | None, trained: Trained) -> IntAr
     By chance, but first come some that are expected to end best, if names tell.
     """
     order = np.argsort(np.random.default_rng((seed, _CHANCE)).random(arms))
-    if named is None:
+    if named is None or not _names_tell(named, trained):
         return order
     said = opinions(np, trained, named.array[order[:_SOME]])[:, 0]
-    if said.std() <= UNSURE:
-        return order
     first = np.argsort(-said, kind="stable")[:_LIKED]
     return np.concatenate([order[first], np.delete(order, first)])
 
