@@ -68,7 +68,7 @@ def test_a_plan_depends_on_seed_and_number_only() -> None:
 
 def test_tables_are_of_many_kinds() -> None:
     plans = [draw_plan(0, number) for number in range(200)]
-    assert {plan.family for plan in plans} == {"mlp", "cnn", "vae", "rnn"}
+    assert {plan.family for plan in plans} == {"mlp", "cnn", "vae", "rnn", "attention"}
     assert {plan.dataset for plan in plans} >= {*IMAGES, *VECTORS, "adding"}
     assert len({plan.metric for plan in plans}) == 4
     assert len({r.name for plan in plans for r in plan.ranges}) > 40
@@ -112,6 +112,7 @@ def plan_of(family: str, dataset: str, arms: list[dict[str, Any]], second: bool 
         ("cnn", "cifar10"),
         ("vae", "mnist"),
         ("rnn", "echo"),
+        ("attention", "most"),
     ],
 )
 def test_networks_learn_stand_still_and_fail(family: str, dataset: str) -> None:

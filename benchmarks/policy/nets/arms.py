@@ -9,7 +9,7 @@ ACTIVATIONS = ("relu", "tanh", "sigmoid", "elu", "leaky_relu", "swish")
 OPTIMIZERS = ("sgd", "nesterov", "adam", "adamw", "rmsprop", "adagrad")
 SCHEDULES = ("constant", "exponential", "step", "cosine", "inverse")
 CELLS = ("gru", "rnn")
-LAYERS = 3
+LAYERS = 5
 OFF = 1e9  # a norm of gradients that is never clipped
 WORDS = {
     "activation": ACTIVATIONS,

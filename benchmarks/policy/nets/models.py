@@ -1,4 +1,4 @@
-"""Four families of networks, each written for one arm and one step; programs map them over arms.
+"""Five families of networks, each written for one arm and one step; programs map them over arms.
 
 All arms of a family have weights of the same shapes. Narrower layers are masked, missing layers
 skipped, so that one program trains every configuration.
@@ -22,6 +22,7 @@ Array = Any  # of NumPy on the host, of JAX in programs
 Weights = dict[str, Any]
 
 LATENT = 16
+HEADS, BLOCKS = 2, 3  # of attention
 _FAR = -1e9
 
 
@@ -133,13 +134,18 @@ def _mask(arm: Arm, layer: int, hidden: int) -> Array:
     return 1.0 * (jnp.arange(hidden) < jnp.round(arm.width[layer]))
 
 
-def _hidden(arm: Arm, layer: int, z: Array, uniform: Array) -> Array:
-    """A layer after its product: normalised if asked for, activated, masked, dropped out."""
-    mask = _mask(arm, layer, z.shape[-1])
+def _normal(arm: Arm, z: Array, mask: Array) -> Array:
+    """Layer normalisation over units that exist, if the arm has it."""
     count = jnp.maximum(mask.sum(), 1.0)
     mean = (z * mask).sum(axis=-1, keepdims=True) / count
     spread = (((z - mean) * mask) ** 2).sum(axis=-1, keepdims=True) / count
-    z = jnp.where(arm.norm > 0, (z - mean) * jax.lax.rsqrt(spread + 1e-5), z)
+    return jnp.where(arm.norm > 0, (z - mean) * jax.lax.rsqrt(spread + 1e-5) * mask, z)
+
+
+def _hidden(arm: Arm, layer: int, z: Array, uniform: Array) -> Array:
+    """A layer after its product: normalised if asked for, activated, masked, dropped out."""
+    mask = _mask(arm, layer, z.shape[-1])
+    z = _normal(arm, z, mask)
     keep = uniform >= arm.drop[layer]
     return activate(arm.activation, z) * mask * keep / (1 - arm.drop[layer])
 
@@ -213,6 +219,38 @@ def _rnn(weights: Weights, arm: Arm, x: Array, noise: Noise) -> Array:
     h = jax.lax.scan(read, h, entering, unroll=4)[0]
     keep = noise.drop[0] >= arm.drop[0]
     return _dense(weights, "out", h * keep / (1 - arm.drop[0]))
+
+
+# attention ------------------------------------------------------------------------------------
+
+
+def _heads(h: Array) -> Array:
+    """[m, s, H] as [m, HEADS, s, H / HEADS]."""
+    return h.reshape(*h.shape[:2], HEADS, -1).transpose(0, 2, 1, 3)
+
+
+def _attend(weights: Weights, layer: int, h: Array, mask: Array) -> Array:
+    """What each row takes from all rows, [m, s, H]."""
+    asked, keys, values = (
+        _heads(part * mask) for part in jnp.split(_dense(weights, f"ask{layer}", h), 3, axis=-1)
+    )
+    near = asked @ keys.transpose(0, 1, 3, 2) / jnp.sqrt(asked.shape[-1])
+    taken = (jax.nn.softmax(near, axis=-1) @ values).transpose(0, 2, 1, 3)
+    return _dense(weights, f"take{layer}", taken.reshape(h.shape)) * mask
+
+
+def _attention(weights: Weights, arm: Arm, x: Array, noise: Noise) -> Array:
+    rows = x.reshape(-1, SIDE, SIDE)
+    mask = _mask(arm, 0, noise.drop.shape[-1])
+    h = (_dense(weights, "enter", rows) + weights["place"]) * mask
+    for layer in range(BLOCKS):
+        exists = 1.0 * (layer < jnp.round(arm.depth))
+        h = h + exists * _attend(weights, layer, _normal(arm, h, mask), mask)
+        inner = _dense(weights, f"wide{layer}", _normal(arm, h, mask))
+        inner = _dense(weights, f"back{layer}", activate(arm.activation, inner)) * mask
+        keep = noise.drop[layer][:, None, :] >= arm.drop[layer]
+        h = h + exists * inner * keep / (1 - arm.drop[layer])
+    return _dense(weights, "out", _normal(arm, h, mask).mean(axis=1))
 
 
 # what classifiers and regressions are trained and measured by --------------------------------
@@ -294,18 +332,29 @@ def _vae_measure(
     return (_surprise(logits, x) + arm.sampling * divergence).mean(), squares
 
 
-H_MLP, H_CNN, H_RNN = 128, 24, 48
+H_MLP, H_CNN, H_RNN, H_ATTENTION = 128, 24, 48, 32
+
+
+def _in_turn(name: str, first: int, shape: tuple[int, int]) -> dict[str, tuple[int, int]]:
+    """Matrices of layers `first` to the last, all of one shape."""
+    return {f"{name}{layer}": shape for layer in range(first, LAYERS)}
+
+
+def _before(name: str) -> dict[str, int]:
+    """The layer before each of these."""
+    return {f"{name}{layer}": layer - 1 for layer in range(1, LAYERS)}
+
+
 FAMILIES = {
     "mlp": Family(
         GREY,
         H_MLP,
         {
             "dense0": (GREY, H_MLP),
-            "dense1": (H_MLP, H_MLP),
-            "dense2": (H_MLP, H_MLP),
+            **_in_turn("dense", 1, (H_MLP, H_MLP)),
             "out": (H_MLP, OUTPUTS),
         },
-        {"dense1": 0, "dense2": 1, "out": -1},
+        {**_before("dense"), "out": -1},
         _loss_of(_mlp),
         _measure_of(_mlp),
     ),
@@ -314,11 +363,10 @@ FAMILIES = {
         H_CNN,
         {
             "conv0": (48, H_CNN),
-            "conv1": (9 * H_CNN, H_CNN),
-            "conv2": (9 * H_CNN, H_CNN),
+            **_in_turn("conv", 1, (9 * H_CNN, H_CNN)),
             "out": (16 * H_CNN, OUTPUTS),
         },
-        {"conv1": 0, "conv2": 1, "out": -1},
+        {**_before("conv"), "out": -1},
         _loss_of(_cnn),
         _measure_of(_cnn),
     ),
@@ -329,6 +377,24 @@ FAMILIES = {
         {"turn0": 0, "out": 0},
         _loss_of(_rnn),
         _measure_of(_rnn),
+    ),
+    "attention": Family(
+        GREY,
+        H_ATTENTION,
+        {
+            "enter": (SIDE, H_ATTENTION),
+            "place": (SIDE, H_ATTENTION),
+            **{f"ask{layer}": (H_ATTENTION, 3 * H_ATTENTION) for layer in range(BLOCKS)},
+            **{f"take{layer}": (H_ATTENTION, H_ATTENTION) for layer in range(BLOCKS)},
+            **{f"wide{layer}": (H_ATTENTION, 2 * H_ATTENTION) for layer in range(BLOCKS)},
+            **{f"back{layer}": (2 * H_ATTENTION, H_ATTENTION) for layer in range(BLOCKS)},
+            "out": (H_ATTENTION, OUTPUTS),
+        },
+        {f"{name}{layer}": 0 for name in ("ask", "take") for layer in range(BLOCKS)}
+        | {f"wide{layer}": 0 for layer in range(BLOCKS)}
+        | {"out": 0},
+        _loss_of(_attention),
+        _measure_of(_attention),
     ),
     "vae": Family(
         GREY,

@@ -17,9 +17,10 @@ Value = Any  # a number, a word or a truth value
 
 LONGEST = 5200  # steps of a table
 _FEWEST = 12000  # examples that an arm sees in all its units
-_STEPS = {"mlp": 5000, "vae": 5000, "cnn": 3000, "rnn": 2200}  # at most, by family
-_FAMILIES = ("mlp", "mlp", "mlp", "cnn", "cnn", "vae", "vae", "rnn")
-_WIDEST = {"mlp": 128, "vae": 128, "cnn": 24, "rnn": 48}
+_STEPS = {"mlp": 5000, "vae": 5000, "cnn": 3000, "rnn": 2200, "attention": 2200}  # at most, by family
+_FAMILIES = ("mlp", "mlp", "cnn", "cnn", "cnn", "vae", "rnn", "attention", "attention")
+_WIDEST = {"mlp": 128, "vae": 128, "cnn": 24, "rnn": 48, "attention": 32}
+_DEEPEST = {"mlp": LAYERS, "vae": 2, "cnn": LAYERS, "rnn": 1, "attention": 3}
 _CENTRES = {
     "sgd": 0.05,
     "nesterov": 0.05,
@@ -60,7 +61,7 @@ AXES = {
     "l2": Axis(("l2", "weight_decay", "wd", "l2_reg"), (1e-6, 1e-3), (1e-8, 0.3), log=True),
     "l1": Axis(("l1", "l1_reg"), (1e-7, 1e-5), (1e-8, 1e-2), log=True),
     "drop": Axis(("dropout", "max_dropout", "dropout_rate", "drop"), (0.0, 0.3), (0.0, 0.9)),
-    "depth": Axis(("num_layers", "depth", "n_layers"), (1, 3), (1, 3), whole=True),
+    "depth": Axis(("num_layers", "depth", "n_layers"), (1, 3), (1, LAYERS), whole=True),
     "gamma": Axis(("gamma", "decay", "lr_decay"), (0.9, 1.0), (0.3, 1.0)),
     "period": Axis(("step_size", "lr_step"), (5, 12), (2, 25), whole=True),
     "warmup": Axis(("warmup", "warmup_epochs"), (0, 2), (0, 10), whole=True),
@@ -128,7 +129,7 @@ class Plan:
 
     Attributes:
         seed: Of everything random in it: the seed of the run and the number of the table.
-        family: `mlp`, `cnn`, `vae` or `rnn`.
+        family: `mlp`, `cnn`, `vae`, `rnn` or `attention`.
         dataset: What is learned, a name of `data`.
         micro: Examples of a step.
         steps: Steps of a unit.
@@ -216,7 +217,8 @@ def _datasets(family: str) -> tuple[str, ...]:
     """What a family can learn."""
     if family == "mlp":
         return (*IMAGES, *VECTORS, *VECTORS)
-    return (*IMAGES, *SEQUENCES, *SEQUENCES) if family == "rnn" else IMAGES
+    reads = family in ("rnn", "attention")
+    return (*IMAGES, *SEQUENCES, *SEQUENCES) if reads else IMAGES
 
 
 def _metric(rng: np.random.Generator, family: str, fixed: Config, values: bool) -> tuple[bool, str]:
@@ -234,7 +236,6 @@ def _metric(rng: np.random.Generator, family: str, fixed: Config, values: bool) 
 def _fixed(rng: np.random.Generator, family: str) -> Config:
     """What the table fixes; some of it is tuned after all."""
     widest = _WIDEST[family]
-    deepest = 2 if family == "vae" else LAYERS
     optimizer = str(rng.choice(OPTIMIZERS))
     schedule = str(rng.choice(("constant", "constant", *SCHEDULES)))
     slow = "drop" if schedule == "step" else "slow"
@@ -247,9 +248,9 @@ def _fixed(rng: np.random.Generator, family: str) -> Config:
         "momentum": float(rng.choice([0.0, 0.5, 0.9, 0.9])),
         "activation": str(rng.choice(ACTIVATIONS, p=[0.3, 0.2, 0.05, 0.15, 0.15, 0.15])),
         "width": int(rng.integers(widest // 4, widest + 1)),
-        "depth": int(rng.integers(1, deepest + 1)),
+        "depth": int(rng.integers(1, _DEEPEST[family] + 1)),
         "drop": float(rng.choice([0.0, 0.0, 0.0, 0.2])),
-        "norm": float(rng.random() < 0.3),
+        "norm": float(rng.random() < (0.8 if family == "attention" else 0.3)),
         "residual": float(rng.random() < 0.3),
         "cell": str(rng.choice(CELLS)),
         "sampling": float(rng.random() < 0.7) if family == "vae" else 1.0,
@@ -289,6 +290,7 @@ def _candidates(draft: _Draft) -> list[str]:
     useless = {
         "rnn": ("activation", "depth", "norm", "residual", "noise"),
         "cnn": ("noise",),
+        "attention": ("residual", "noise"),
     }.get(family, ())
     keys = [key for key in keys if key not in useless]
     return [*keys, "cell"] if family == "rnn" else keys
@@ -357,7 +359,7 @@ def _range(rng: np.random.Generator, key: str, draft: _Draft) -> list[Range]:
         low, high = low * 0.3, high * 0.8
     if family == "vae" and key == "clip":  # the loss is a sum over points, its slopes are steep
         low, high = low * 30, high * 30
-    high = min(high, 2) if key == "depth" and family == "vae" else high
+    high = min(high, _DEEPEST[family]) if key == "depth" else high
     whole = Range(name, key, low, high, axis.log, axis.whole)
     layered = {"width": ("units", "n_units_"), "drop": ("drop", "dropout_")}.get(key)
     if layered and family == "mlp" and rng.random() < 0.35:
@@ -374,6 +376,8 @@ def _width(family: str) -> Axis:
     names = ("width", "hidden_units", "n_hidden", "units")
     if family == "cnn":
         names = ("filters", "channels", "num_filters", "width")
+    elif family == "attention":
+        names = ("d_model", "hidden_size", "embed_dim", "width")
     widest = _WIDEST[family]
     return Axis(names, (widest // 4, widest), (2, widest), log=True, whole=True)
 
