@@ -22,12 +22,12 @@ UNITS = 52  # the longest training in the pool
 FEATURES = 16  # columns of configurations that are kept
 # how often a study is drawn from each suite
 WEIGHTS = {
-    "lcbench": 0.29,
-    "taskset": 0.20,
-    "tables": 0.10,
-    "nets": 0.18,
+    "lcbench": 0.26,
+    "taskset": 0.18,
+    "tables": 0.08,
+    "nets": 0.26,
     "drawn": 0.08,
-    "worlds": 0.15,
+    "worlds": 0.14,
 }
 
 

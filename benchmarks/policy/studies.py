@@ -89,7 +89,7 @@ class Mix:
     bend: float = 0.15
     costs: float = 0.15
     fewer: float = 0.15
-    nameless: float = 0.2
+    nameless: float = 0.25
     misled: float = 0.05
     doubtful: float = 0.4
     beside: float = 0.12

@@ -42,7 +42,7 @@ STRIDE = 10  # steps in one call: whatever the budget, one compiled program play
 LAMBDA = 0.97
 CLIP = 0.2
 BUCKETS = ((5, 10), (11, 20), (21, 50), (51, 100), (101, 200), (201, 400))
-CHANCES = (0.16, 0.20, 0.22, 0.22, 0.13, 0.07)
+CHANCES = (0.14, 0.18, 0.21, 0.22, 0.16, 0.09)
 
 
 class Record(NamedTuple):

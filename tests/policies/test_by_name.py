@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bhpt.beliefs.learned.knowledge import opinions
-from bhpt.beliefs.learned.observing import Sight, names_fail, names_tell, see
-from bhpt.beliefs.learned.weights import shipped
+from bhpt.beliefs.learned.observing import names_tell
+from bhpt.beliefs.learned.weights import shipped, without_names
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import packaged
 from bhpt.domain import Curves, View
 from bhpt.policies.by_name import ByName
 from bhpt.policies.home_stretch import HomeStretch
-from bhpt.policies.interface import Decision
+from bhpt.policies.interface import Decision, Explanation
 from bhpt.policies.learned import Learned
+from bhpt.policies.promising import Promising
 from bhpt.policies.registry import make_policy
 from bhpt.spaces import meanings
 from tests.policies.test_home_stretch import PARTS, Says
@@ -27,13 +27,20 @@ class Named(Says):
         super().__init__(arm)
         object.__setattr__(self, "weights", shipped("policy"))
 
-    def decide_on(self, view: View, sight: Sight) -> Decision:  # noqa: ARG002
-        decision = self.decide(view)
-        assert decision is not None
-        return decision
+
+class Advises(Promising):
+    """A second opinion for one arm, or none."""
+
+    def __init__(self, arm: int | None) -> None:
+        object.__setattr__(self, "arm", arm)
+
+    def decide(self, view: View) -> Decision | None:
+        arm: int | None = self.arm  # type: ignore[attr-defined]
+        return None if arm is None else Decision(arm, Explanation.in_words("", view.arms))
 
 
-POLICY = ByName(Named(7), PARTS)  # of the parts 1 is first, 2 last, 3 where budgets are large
+# of the nameless parts 1 is first, 2 last, 3 where budgets are large
+POLICY = ByName(Named(7), Advises(5), PARTS)
 
 
 def view_of(name: str, left: float, done: int = 0) -> View:
@@ -53,8 +60,8 @@ def view_of(name: str, left: float, done: int = 0) -> View:
     )
 
 
-def decided(view: View) -> int:
-    decision = POLICY.decide(view)
+def decided(view: View, policy: ByName = POLICY) -> int:
+    decision = policy.decide(view)
     assert decision is not None
     return decision.arm
 
@@ -69,20 +76,19 @@ def test_names_that_tell_nothing_are_not_asked() -> None:
 
 def test_every_third_unit_is_a_second_opinion_while_there_is_time() -> None:
     early = [decided(view_of("learning_rate", 30.0, done)) for done in range(6)]
-    assert early == [7, 7, 1, 7, 7, 1]
+    assert early == [7, 7, 5, 7, 7, 5]
     late = [decided(view_of("learning_rate", 20.0, done)) for done in range(6)]
     assert late == [7] * 6
 
 
-def test_a_large_budget_needs_no_second_opinion() -> None:
-    """It pays for three units of each of the 15 arms, units already run included."""
-    assert decided(view_of("learning_rate", 42.0, 2)) == 1
-    assert decided(view_of("learning_rate", 43.0, 2)) == 7
+def test_a_second_opinion_that_promises_nothing_is_not_taken() -> None:
+    silent = ByName(Named(7), Advises(None), PARTS)
+    assert decided(view_of("learning_rate", 30.0, 2), silent) == 7
 
 
 def test_units_in_flight_count() -> None:
     flying = replace(view_of("learning_rate", 30.0, 1), pending=np.array([4]))
-    assert decided(flying) == 1
+    assert decided(flying) == 5
 
 
 def test_equal_values_tell_nothing() -> None:
@@ -92,28 +98,7 @@ def test_equal_values_tell_nothing() -> None:
     same = replace(view, meanings=np.tile(view.meanings[:1], (15, 1)))
     assert names_tell(view, shipped("policy"))
     assert not names_tell(same, shipped("policy"))
-    assert not names_tell(view, shipped("nameless"))  # it was never told what names mean
-
-
-def shown(tried: int, *, agree: bool) -> View:
-    """A study in which the best by name are the best, or the worst, of those tried."""
-    view = view_of("learning_rate", 20.0)
-    assert view.meanings is not None
-    said = opinions(np, shipped("policy"), view.meanings)[:, 0]
-    order = np.argsort(-said if agree else said)
-    curves = view.curves
-    for place, arm in enumerate(order[:: 15 // tried][:tried]):
-        curves = curves.extend(int(arm), np.array([0.2 + 0.05 * place]))
-    return replace(view, curves=curves)
-
-
-@pytest.mark.parametrize(
-    ("tried", "agree", "fail"), [(8, True, False), (8, False, True), (7, False, False)]
-)
-def test_names_that_have_been_refuted_are_not_asked(tried: int, agree: bool, fail: bool) -> None:
-    view = shown(tried, agree=agree)
-    assert names_fail(see(view, shipped("policy"))) == fail
-    assert decided(view) == (2 if fail else 7)
+    assert not names_tell(view, without_names(shipped("policy")))
 
 
 def test_nothing_is_decided_where_nothing_can_run() -> None:

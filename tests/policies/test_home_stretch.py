@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bhpt.beliefs.learned.weights import shipped
+from bhpt.beliefs.learned.weights import shipped, without_names
 from bhpt.bench.peers import registry
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import Task
@@ -103,7 +103,7 @@ def test_a_small_budget_is_the_learned_policys_and_a_large_one_begins_with_bhpts
     losses = 1 - np.cumsum(rng.uniform(0, 0.05, size=(12, 10)), axis=1)
     task = Task("t", losses, 1.0, 1, rng.uniform(size=(12, 2)))
     small = simulate(task, make_policy("nameless"), 10, 0)
-    learned = Learned(shipped("nameless"))
+    learned = Learned(without_names(shipped("policy")))
     np.testing.assert_array_equal(small.arms, simulate(task, learned, 10, 0).arms)
     large = simulate(task, make_policy("nameless"), 30, 0)
     np.testing.assert_array_equal(
@@ -116,36 +116,29 @@ def test_forecasts_use_the_belief_of_the_first_half() -> None:
     assert HomeStretch(early, Learned(), PARTS.plenty).belief is early.belief
 
 
-def test_weights_can_come_from_a_file(tmp_path: Path) -> None:
-    shipped_ones = {name: value * 2 for name, value in shipped("policy").items()}
-    np.savez(tmp_path / "w.npz", **shipped_ones)
-    learned = make_policy(f"learned:{tmp_path / 'w.npz'}")
-    assert isinstance(learned, Learned)
-    np.testing.assert_allclose(learned.weights["arm"], shipped_ones["arm"])
-    assert isinstance(make_policy(f"nameless:{tmp_path / 'w.npz'}"), HomeStretch)
-    default = make_policy(f"default:{tmp_path / 'w.npz'}")
-    assert isinstance(default, ByName)
-    np.testing.assert_allclose(default.named.weights["arm"], shipped_ones["arm"])
-
-
 def test_weights_of_both_networks_can_come_from_a_folder(tmp_path: Path) -> None:
-    named = {key: 2 * value for key, value in shipped("policy").items()}
-    np.savez(tmp_path / "policy.npz", **named)
-    with pytest.raises(Misuse, match=r"nameless\.npz cannot be read"):
+    policy = {key: 2 * value for key, value in shipped("policy").items()}
+    np.savez(tmp_path / "policy.npz", **policy)
+    with pytest.raises(Misuse, match=r"ends\.npz cannot be read"):
         make_policy(f"default:{tmp_path}")
-    np.savez(tmp_path / "nameless.npz", **{k: 3 * v for k, v in shipped("nameless").items()})
-    default = make_policy(f"default:{tmp_path}")
+    np.savez(tmp_path / "ends.npz", **{k: 3 * v for k, v in shipped("ends").items()})
+    learned, nameless, default = (
+        make_policy(f"{name}:{tmp_path}") for name in ("learned", "nameless", "default")
+    )
+    assert isinstance(learned, Learned)
+    assert isinstance(nameless, HomeStretch)
     assert isinstance(default, ByName)
-    np.testing.assert_allclose(default.named.weights["arm"], named["arm"])
-    nameless = default.nameless.late.weights["arm"]
-    np.testing.assert_allclose(nameless, 3 * shipped("nameless")["arm"])
+    for one in (learned, nameless.late, default.named, default.nameless.late):
+        np.testing.assert_array_equal(one.weights["arm"], policy["arm"])
+    for ends in (learned.ends, default.second.ends):
+        np.testing.assert_array_equal(ends.weights["arm"], 3 * shipped("ends")["arm"])
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("default:nowhere.npz", "weights nowhere.npz cannot be read"),
-        ("bhpt:nowhere.npz", "unknown policy 'bhpt:nowhere.npz'"),
+        ("default:nowhere", "policy.npz cannot be read"),
+        ("bhpt:nowhere", "unknown policy 'bhpt:nowhere'"),
     ],
 )
 def test_weights_that_are_not_there_are_refused(name: str, words: str) -> None:
@@ -156,6 +149,6 @@ def test_weights_that_are_not_there_are_refused(name: str, words: str) -> None:
 
 
 def test_a_file_without_a_network_is_refused(tmp_path: Path) -> None:
-    np.savez(tmp_path / "w.npz", told=np.zeros(3))
+    np.savez(tmp_path / "policy.npz", told=np.zeros(3))
     with pytest.raises(Misuse, match="no network of ours"):
-        make_policy(f"learned:{tmp_path / 'w.npz'}")
+        make_policy(f"learned:{tmp_path}")

@@ -42,13 +42,23 @@ def known(configs: Sequence[Mapping[str, object]]) -> set[str]:
         ("adam_beta1", "beta1"),
         ("beta_2", "beta2"),
         ("eps", "epsilon"),
+        ("step_size", "period"),
+        ("d_model", "width"),
+        ("warmup_epochs", "warm-up"),
+        ("init_gain", "initial scale"),
+        ("max_grad_norm", "clipping"),
+        ("input_noise", "noise"),
+        ("kl_weight", "divergence"),
+        ("beta", "divergence"),
     ],
 )
 def test_usual_names_have_their_role(name: str, role: str) -> None:
-    assert known([{name: 0.5 if "beta" in name else 3}]) == {role}
+    assert known([{name: 0.5 if "beta" in name and name != "beta" else 3}]) == {role}
 
 
-@pytest.mark.parametrize("name", ["seed", "warmup", "colour", "lr_schedule", "x", "batch_norm", ""])
+@pytest.mark.parametrize(
+    "name", ["seed", "patience", "colour", "lr_schedule", "x", "batch_norm", ""]
+)
 def test_other_names_mean_nothing(name: str) -> None:
     assert known([{name: 0.5}]) == set()
 
@@ -71,6 +81,15 @@ def test_a_decay_is_a_factor_or_a_rate() -> None:
     }
 
 
+def test_a_step_is_a_period_or_a_rate() -> None:
+    assert known([{"step_size": 5}, {"step_size": 10}]) == {"period"}
+    assert known([{"step_size": 0.5}, {"step_size": 0.01}]) == {"learning rate"}
+
+
+def test_a_beta_below_one_may_be_any() -> None:
+    assert known([{"beta": 0.9}, {"beta": 0.99}]) == set()
+
+
 def test_several_of_one_role_count_by_their_mean() -> None:
     both = column("width", [{"units1": 16, "units2": 64}])
     assert both == pytest.approx(column("width", [{"units": 32}]))
@@ -89,6 +108,16 @@ def test_words_have_roles() -> None:
     np.testing.assert_array_equal(
         column("saturates", [{"act1": "tanh"}, {"act1": "relu"}]), [1, -1]
     )
+
+
+def test_yes_and_no_are_words() -> None:
+    configs: list[dict[str, object]] = [{"use_norm": True}, {"use_norm": np.False_}, {}]
+    np.testing.assert_array_equal(column("normalised", configs), [1, -1, np.nan])
+    kinds: list[dict[str, object]] = [{"norm": "BatchNorm"}, {"norm": "none"}, {"norm": 1.0}]
+    np.testing.assert_array_equal(column("normalised", kinds), [1, -1, np.nan])
+    assert column("residual", [{"skip": True}]) == [1]
+    falls: list[dict[str, object]] = [{"lr_scheduler": "cosine"}, {"lr_scheduler": "constant"}]
+    np.testing.assert_array_equal(column("rate falls", falls), [1, -1])
 
 
 def test_what_is_no_number_is_unknown() -> None:

@@ -17,7 +17,8 @@ Value = Any  # a number, a word or a truth value
 
 LONGEST = 5200  # steps of a table
 _FEWEST = 12000  # examples that an arm sees in all its units
-_STEPS = {"mlp": 5000, "vae": 5000, "cnn": 3000, "rnn": 2200, "attention": 2200}  # at most, by family
+# steps of a table at most, by family
+_STEPS = {"mlp": 5000, "vae": 5000, "cnn": 3000, "rnn": 2200, "attention": 2200}
 _FAMILIES = ("mlp", "mlp", "cnn", "cnn", "cnn", "vae", "rnn", "attention", "attention")
 _WIDEST = {"mlp": 128, "vae": 128, "cnn": 24, "rnn": 48, "attention": 32}
 _DEEPEST = {"mlp": LAYERS, "vae": 2, "cnn": LAYERS, "rnn": 1, "attention": 3}

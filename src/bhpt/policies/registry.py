@@ -6,7 +6,8 @@ from pathlib import Path
 
 from bhpt.beliefs.freeze_thaw import FreezeThaw
 from bhpt.beliefs.hypers import LINEAR_PRIORS, LOG_PRIORS, Hypers, Sampling, Structure, Unknown
-from bhpt.beliefs.learned.weights import read_weights, shipped
+from bhpt.beliefs.learned.ends import LearnedEnds
+from bhpt.beliefs.learned.weights import read_weights, without_names
 from bhpt.beliefs.scale import Scale
 from bhpt.domain import Misuse
 from bhpt.policies.bhpt import Bhpt
@@ -19,6 +20,7 @@ from bhpt.policies.interface import Policy
 from bhpt.policies.learned import Learned
 from bhpt.policies.next_unit import NextUnit
 from bhpt.policies.plans import Plans
+from bhpt.policies.promising import Promising
 from bhpt.policies.rollout import Rollout
 from bhpt.policies.schedules import (
     Scheduled,
@@ -107,21 +109,22 @@ def gp_ei(truth: Truth | None) -> Policy:
 
 def _nameless(learned: Learned) -> HomeStretch:
     """What the default does where names tell nothing; it is never told the truth."""
-    return HomeStretch(Bhpt(our_belief(None)), learned, Scheduled(successive_halving))
+    blind = Learned(without_names(learned.weights), learned.ends)
+    return HomeStretch(Bhpt(our_belief(None)), blind, Scheduled(successive_halving))
 
 
-def _default(learned: Learned, nameless: Learned | None = None) -> ByName:
+def _default(learned: Learned) -> ByName:
     """What a user gets who names none."""
-    return ByName(learned, _nameless(nameless or Learned(shipped("nameless"))))
+    return ByName(learned, Promising(learned.ends), _nameless(learned))
 
 
 ENTRIES = (
-    Entry("default", "learned, with bhpt as a second opinion", lambda _: _default(Learned())),
+    Entry("default", "learned, with a second opinion on curves", lambda _: _default(Learned())),
     Entry("learned", "a network that has played many studies", lambda _: Learned()),
     Entry(
         "nameless",
         "default where no name is known: bhpt, then learned",
-        lambda _: _nameless(Learned(shipped("nameless"))),
+        lambda _: _nameless(Learned()),
     ),
     Entry("bhpt", "the paper's rule: lowest Q, then commit", lambda t: Bhpt(paper_belief(t))),
     Entry("bhpt-eps", "BHPT-ε, ε = 0.5", lambda t: Bhpt(paper_belief(t), epsilon=0.5)),
@@ -148,7 +151,6 @@ ENTRIES = (
     Entry("2-epoch", "the same with 2 units each", lambda _: Scheduled(i_epoch(2))),
     Entry("5-epoch", "the same with 5 units each", lambda _: Scheduled(i_epoch(5))),
 )
-_PARTS = ("policy", "nameless")  # networks of the default
 _TRAINED: dict[str, Callable[[Learned], Policy]] = {
     "default": _default,
     "learned": lambda learned: learned,
@@ -165,18 +167,21 @@ def names() -> list[str]:
 def make_policy(name: str, truth: Truth | None = None) -> Policy:
     """A fresh policy by its name.
 
-    `default:FOLDER` decides with the weights `policy.npz` and `nameless.npz` in a folder, such as
-    those of networks that have never seen the tasks of a benchmark; `default:FILE`, `learned:FILE`
-    and `nameless:FILE` with those of one network.
+    `default:FOLDER`, `learned:FOLDER` and `nameless:FOLDER` decide with the weights `policy.npz`
+    and `ends.npz` in a folder, such as those of networks that have never seen the tasks of a
+    benchmark.
     """
-    plain, _, file = name.partition(":")
-    if file and plain == "default" and Path(file).is_dir():
-        parts = (Learned(read_weights(Path(file, f"{part}.npz"))) for part in _PARTS)
-        return _default(*parts)
-    if file and plain in _TRAINED:
-        return _TRAINED[plain](Learned(read_weights(Path(file))))
+    plain, _, folder = name.partition(":")
+    if folder and plain in _TRAINED:
+        return _TRAINED[plain](_learned_in(Path(folder)))
     if name not in _BY_NAME:
         raise Misuse(
             f"unknown policy {name!r}: `bhpt policies` lists the {len(_BY_NAME)} there are"
         )
     return _BY_NAME[name].make(truth)
+
+
+def _learned_in(folder: Path) -> Learned:
+    """The learned policy with the weights in a folder."""
+    policy, ends = (read_weights(folder / f"{part}.npz") for part in ("policy", "ends"))
+    return Learned(policy, LearnedEnds(ends))

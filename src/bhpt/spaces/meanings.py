@@ -71,6 +71,7 @@ _NUMBERS = (
     _Role("epsilon", r"(adam_)?(eps|epsilon)", _log, -5.0, 3.0, 0.0),
     _Role("l2", r"weight_decay|wd|l2(_.*)?", _log, -3.5, 2.0, 0.0),
     _Role("l1", r"l1(_.*)?", _log, -4.0, 2.5, 0.0),
+    _Role("period", r"(lr_)?(step|step_size|period)|decay_(every|epochs)", _log, 0.9, 0.3, 1.0),
     _Role("learning rate", r"((init|initial|base|max|peak|start)_)?"
           r"(lr|(learning_?)?rate|eta|step_size)(_init|_initial|_max)?", _log, -2.5, 1.2, 0.0),
     _Role("batch size", r"((mini|train)_?)?(batch|bs|batch_?size|minibatch_?size)", _log,
@@ -79,14 +80,26 @@ _NUMBERS = (
           _plain, 0.4, 0.3, 0.0, 1.0),
     _Role("layers", r"(num_|n_)?(hidden_)?(layers|depth|blocks)", _plain, 2.5, 1.5, 0.0, 200.0),
     _Role("width", r"(max_|num_|n_|hidden_)*(units|width|hidden|hidden_(size|dim|units)|channels|"
-          r"filters|neurons)(_?\d+)?", _log, 2.0, 0.6, 0.5),
+          r"filters|neurons)(_?\d+)?|d_model|(emb|embed|embedding)_(dim|size)", _log, 2.0, 0.6,
+          0.5),
     _Role("latent", r"z_dim|(num_|n_)?latent(s|_dim|_size|_dims)?", _log, 0.9, 0.5, 0.5),
+    _Role("warm-up", r"(lr_)?warm_?up(_epochs)?", _plain, 2.0, 3.0, 0.0, 100.0),
+    _Role("label smoothing", r"(label_)?smoothing", _plain, 0.1, 0.2, 0.0, 1.0),
+    _Role("initial scale", r"(weight_)?init_(scale|gain)", _log, 0.0, 0.6, 0.0),
+    _Role("clipping", r"(grad(ient)?_)?clip(ping)?(_norm|_value|_grad)?|max_(grad_)?norm", _log,
+          0.0, 1.0, 0.0),
+    _Role("noise", r"((input|gaussian)_)?noise(_std|_level)?", _plain, 0.3, 0.5, 0.0),
+    _Role("divergence", r"kl(_weight|_coef|_beta)?|beta_kl|beta", _log, 0.0, 0.8, 0.0,
+          reaches=1.0),
 )  # fmt: skip
 _WORDS = (
     ("adam", r"optimi[sz]er|opt|algorithm", r"(n|r)?adam(_?w|ax)?"),
     ("sgd", r"optimi[sz]er|opt|algorithm", r"sgd.*|momentum|nesterov"),
     ("adagrad", r"optimi[sz]er|opt|algorithm", r"ada_?(grad|delta)|rms_?prop"),
     ("saturates", r"(act|activation)(_?\d+)?", r"tanh|sigmoid|logistic"),
+    ("rate falls", r"(lr_)?schedul(e|er)", r"cos.*|exp.*|step.*|multi_?step.*|inv.*|linear|poly.*"),
+    ("normalised", r"(use_)?((batch|layer)_?)?norm(ali[sz]ation)?|(use_)?bn", r"true|.*norm.*"),
+    ("residual", r"(use_)?(residuals?|skip(_connections?)?)", r"true"),
 )  # a role, the names of the hyper-parameter, and the values that have it
 
 ROLES = (*(role.name for role in _NUMBERS), *(name for name, _, _ in _WORDS))
@@ -148,8 +161,8 @@ def _by_word(name: str, values: Sequence[object]) -> list[tuple[str, FloatArray]
     for role, names, words in _WORDS:
         if re.fullmatch(names, name):
             has = [
-                (1.0 if re.fullmatch(words, _spelled(v)) else -1.0)
-                if isinstance(v, str)
+                (1.0 if re.fullmatch(words, _spelled(str(v))) else -1.0)
+                if isinstance(v, str | bool | np.bool_)
                 else np.nan
                 for v in values
             ]

@@ -59,6 +59,10 @@ class Histogram:
         apart = self._ends - self.mean()[:, None]
         return np.asarray(np.sqrt((self.chances * apart**2).sum(axis=1)))
 
+    def with_best(self) -> FloatArray:
+        """Expected lower one of each arm's end and the lowest expected end of all, [R]."""
+        return np.asarray((self.chances * np.minimum(self._ends, self.mean().min())).sum(axis=1))
+
     @property
     def _ends(self) -> FloatArray:
         """The loss that the middle of each bin stands for, [R, bins]."""

@@ -29,7 +29,6 @@ _AGREES = 0.15  # prior variance of how much an opinion tells of what arms show
 UNSURE = 0.02  # opinions that differ by less are none
 NOISE = 0.1  # variance of what an arm shows, beside a kernel of height 1
 OPINIONS = 4  # about each arm, before anything is trained: see `knowledge`
-AGREEMENT = slice(-4, -2)  # features, the same for all arms: do first and best looks agree with it?
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,6 @@ from functools import lru_cache
 import numpy as np
 
 from bhpt.beliefs.learned.features import (
-    AGREEMENT,
     NOISE,
     OPINIONS,
     UNSURE,
@@ -29,8 +28,6 @@ from bhpt.domain import BoolArray, FloatArray, IntArray, View
 _MOST_UNTRIED = 100  # of more untried arms, as many are looked at, as in training
 _SOME = 2000  # arms by chance that are judged by their names
 _LIKED = 50  # of these, the best by their names are looked at first
-_ENOUGH = 8  # arms that show whether names hold
-_AGREED = 0.2  # correlation, less sure where arms are few, from which on they do
 _CHANCE = 5  # the stream of random numbers that chooses them
 
 
@@ -95,12 +92,6 @@ def names_tell(view: View, trained: Trained) -> bool:
     """Whether the network has an opinion about these arms, before anything is trained."""
     named = _named(view, trained)
     return named is not None and _names_tell(named, trained)
-
-
-def names_fail(sight: Sight) -> bool:
-    """Whether what enough arms have shown does not agree with what their names told."""
-    tried = np.count_nonzero(sight.moment.n)
-    return bool(tried >= _ENOUGH and sight.arms[0, AGREEMENT].max() < _AGREED)
 
 
 def _named(view: View, trained: Trained) -> _Same | None:

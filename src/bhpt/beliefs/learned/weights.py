@@ -28,9 +28,12 @@ class Trained(dict[str, Array]):
         return self is not other
 
 
+_OF_NAMES = ("told", "deeper", "said")  # layers that know what names mean
+
+
 @cache
-def shipped(name: Literal["policy", "nameless", "ends"]) -> Trained:
-    """Weights of a network that chooses arms, with or without names, or that predicts ends."""
+def shipped(name: Literal["policy", "ends"]) -> Trained:
+    """Weights of the network that chooses arms, or of the one that predicts ends."""
     file = resources.files("bhpt.beliefs.learned") / "data" / f"{name}.npz"
     with resources.as_file(file) as path:
         return read_weights(path)
@@ -51,3 +54,9 @@ def read_weights(file: Path) -> Trained:
     if "arm" not in weights:
         raise Misuse(f"weights {file}: this is no network of ours")
     return weights
+
+
+@cache
+def without_names(trained: Trained) -> Trained:
+    """The same network, told nothing about names."""
+    return Trained({k: v for k, v in trained.items() if k.removesuffix("_bias") not in _OF_NAMES})
