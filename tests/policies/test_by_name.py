@@ -81,6 +81,12 @@ def test_every_third_unit_is_a_second_opinion_while_there_is_time() -> None:
     assert late == [7] * 6
 
 
+def test_a_large_budget_asks_for_it_every_second_unit() -> None:
+    """It pays for three units of each of the 15 arms, units already run included."""
+    assert [decided(view_of("learning_rate", 45.0 - done, done)) for done in range(4)] == [7, 5] * 2
+    assert decided(view_of("learning_rate", 42.0, 1)) == 7
+
+
 def test_a_second_opinion_that_promises_nothing_is_not_taken() -> None:
     silent = ByName(Named(7), Advises(None), PARTS)
     assert decided(view_of("learning_rate", 30.0, 2), silent) == 7

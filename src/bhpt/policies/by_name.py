@@ -3,7 +3,8 @@
 Where the names of hyper-parameters tell arms apart, the learned policy decides, from what is
 usually good and from what this study has shown. What is usually good may not be so here; so while
 more than a full training is left, every third unit goes to the arm whose curve promises most
-(`promising`), which is judged without names.
+(`promising`), which is judged without names; every second where the budget pays for several units
+of every arm, so that curves are seen soon.
 
 Where names tell nothing, everything is decided without them.
 """
@@ -13,12 +14,13 @@ from dataclasses import dataclass
 from bhpt.beliefs.interface import Belief
 from bhpt.beliefs.learned.observing import names_tell
 from bhpt.domain import View
-from bhpt.policies.home_stretch import HomeStretch
+from bhpt.policies.home_stretch import HomeStretch, plenty
 from bhpt.policies.interface import Decision
 from bhpt.policies.learned import Learned
 from bhpt.policies.promising import Promising
 
 _SECOND_OPINION = 3  # one unit of so many, while there is time
+_WITH_PLENTY = 2  # and where there is plenty of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,5 +52,5 @@ class ByName:
 
 def _wants_advice(view: View) -> bool:
     """Whether this unit is the second opinion's."""
-    turn = view.step % _SECOND_OPINION == _SECOND_OPINION - 1
-    return turn and view.units_left > view.full
+    every = _WITH_PLENTY if plenty(view) else _SECOND_OPINION
+    return view.step % every == every - 1 and view.units_left > view.full
