@@ -7,6 +7,7 @@ Notation:
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -63,7 +64,7 @@ class Histogram:
         """Expected lower one of each arm's end and the lowest expected end of all, [R]."""
         return np.asarray((self.chances * np.minimum(self._ends, self.mean().min())).sum(axis=1))
 
-    @property
+    @cached_property
     def _ends(self) -> FloatArray:
         """The loss that the middle of each bin stands for, [R, bins]."""
         return np.maximum(self.now[:, None] - self.scale * _MIDDLE, self.floor)
