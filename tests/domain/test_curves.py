@@ -125,3 +125,14 @@ def test_randomness_comes_from_seed_and_step() -> None:
     assert view(seed=1).rng().random() == view(seed=1).rng().random()
     assert view(seed=1).rng().random() != view(seed=2).rng().random()
     assert view().rng().random() != view(pending=np.array([1])).rng().random()
+
+
+@given(st.lists(st.floats(0.01, 100.0), min_size=1, max_size=9), st.floats(0.005, 200.0))
+@settings(deadline=None)
+def test_a_typical_price_is_the_median_of_those_that_can_be_paid(
+    costs: list[float], left: float
+) -> None:
+    arms = len(costs)
+    view = View(Curves.empty(arms, 4), 1, left, np.array(costs), np.zeros((arms, 1)))
+    payable = [cost for cost, can in zip(costs, view.choosable, strict=True) if can] or costs
+    assert view.price == pytest.approx(np.median(payable), rel=1e-12)

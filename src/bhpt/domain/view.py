@@ -117,8 +117,9 @@ class View:
 
         The others do not count: an arm is barred by a price that nobody can pay.
         """
-        payable = self.costs[self.choosable] if self.choosable.any() else self.costs
-        return float(np.median(payable))
+        payable = np.sort(self.costs[self.choosable] if self.choosable.any() else self.costs)
+        middle = len(payable) // 2  # their median; NumPy's takes several times as long
+        return float(payable[middle] + payable[-1 - middle]) / 2
 
     @property
     def units_left(self) -> int:
