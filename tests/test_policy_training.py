@@ -599,6 +599,16 @@ def test_adam_follows_its_definition() -> None:
     np.testing.assert_allclose(weights["w"], w, atol=1e-4)
 
 
+def test_knowledge_refuses_to_leave_out_what_is_not_there(
+    pool_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A misspelled task would be learned from, and nobody would notice."""
+    words = ["--pool", pool_file, "--out", tmp_path / "k.npz", "--leave-out", "vae_minst"]
+    monkeypatch.setattr("sys.argv", ["knowledge", *map(str, words)])
+    with pytest.raises(Misuse, match="not in the pool: vae_minst"):
+        training("knowledge").main()
+
+
 def test_tasks_to_leave_out_must_be_there(pool_file: Path, knowledge_file: Path) -> None:
     studies = training("studies")
     with pytest.raises(Misuse, match="not in the pool: lcbench:99"):

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.stats import rankdata, spearmanr
 
 from benchmarks.policy.adam import Moments, adam, still
-from benchmarks.policy.options import add_leave_out
+from benchmarks.policy.options import add_leave_out, refuse_unknown
 from bhpt.beliefs.learned.features import OPINIONS, Array
 from bhpt.beliefs.learned.knowledge import opinions
 from bhpt.beliefs.learned.network import Weights
@@ -171,6 +171,7 @@ def main() -> None:
     options = parser.parse_args()
     tables = Tables(options.pool)
     kept = options.leave_out
+    refuse_unknown(kept, tables.names)
     tasks = [t for t in tables.named() if tables.names[t] not in kept]
     said = np.zeros((len(tables.curves), OPINIONS), np.float32)
     weights = train(tables, tasks, options.steps, 0)

@@ -1,10 +1,12 @@
 """What both training commands can be told, and what they write."""
 
 import argparse
+from collections.abc import Iterable
 
 import numpy as np
 
 from bhpt.beliefs.learned.network import Weights
+from bhpt.domain import Misuse
 
 
 def listed(text: str) -> tuple[str, ...]:
@@ -44,6 +46,16 @@ def add_leave_out(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--leave-out", type=listed, default=(), help="tasks not to train on, with commas"
     )
+
+
+def refuse_unknown(asked: Iterable[str], names: Iterable[str]) -> None:
+    """Refuse tasks that the pool does not have.
+
+    Raises:
+        Misuse: There are such.
+    """
+    if unknown := {*asked} - {*names}:
+        raise Misuse(f"not in the pool: {', '.join(sorted(unknown))}")
 
 
 def save(options: argparse.Namespace, weights: Weights) -> None:

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from benchmarks.policy.options import refuse_unknown
 from benchmarks.policy.pool import FEATURES, UNITS, WEIGHTS
 from bhpt.beliefs.learned.features import (
     NOISE,
@@ -23,7 +24,6 @@ from bhpt.beliefs.learned.features import (
     features,
     geometry,
 )
-from bhpt.domain import Misuse
 
 ARMS = 100
 WORKERS = 8
@@ -111,8 +111,7 @@ def read_pool(
     """
     with np.load(file) as arrays:
         names = [tuple(row) for row in arrays["names"]]
-        if unknown := {*leave_out, *only} - {name for _, name in names}:
-            raise Misuse(f"not in the pool: {', '.join(sorted(unknown))}")
+        refuse_unknown((*leave_out, *only), [name for _, name in names])
         weights = np.zeros(len(names))
         for at_task, (suite, name) in enumerate(names):
             inside = (name in only) if only else (name not in leave_out)
