@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from bhpt.beliefs.learned.features import OPINIONS
 from bhpt.beliefs.learned.knowledge import opinions
-from bhpt.beliefs.learned.observing import posterior, see
+from bhpt.beliefs.learned.observing import see
 from bhpt.beliefs.learned.weights import read_weights, shipped
 from bhpt.bench.synthetic import synthetic
 from bhpt.bench.tasks import PACKAGED, Task, packaged
 from bhpt.domain import Curves, FloatArray, Misuse, View
 from bhpt.spaces import ROLES
-from tests.beliefs.learned.cases import some_meanings
+from tests.beliefs.learned.cases import posterior, some_meanings
 
 KNOWLEDGE = ("told", "deeper", "said", "told_bias", "deeper_bias", "said_bias")
 

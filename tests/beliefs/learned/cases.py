@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from bhpt.beliefs.learned.features import NOISE
 from bhpt.beliefs.learned.weights import shipped
-from bhpt.domain import Curves, FloatArray, View
+from bhpt.domain import BoolArray, Curves, FloatArray, View
 from bhpt.spaces import ROLES
 
 UNTRAINED = 2.0
@@ -60,3 +61,11 @@ def some_meanings(seed: int, arms: int, known: float = 0.6) -> FloatArray:
 def named(seed: int, arms: int = 9, **others: Any) -> View:
     """A study on its way whose hyper-parameters have names."""
     return study(seed, arms=arms, meanings=some_meanings(seed, arms), **others)
+
+
+def posterior(prior: FloatArray, seen: BoolArray) -> FloatArray:
+    """Covariance of what arms are like once some have been seen, all at once, [K, K]."""
+    cross = prior[:, seen]
+    gram = cross[seen] + NOISE * np.eye(int(seen.sum()))
+    left: FloatArray = prior - cross @ np.linalg.solve(gram, cross.T)
+    return left

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from bhpt.beliefs.learned.features import NOISE, OPINIONS, Geometry, Moment, features, geometry
 from bhpt.beliefs.learned.knowledge import opinions
 from bhpt.beliefs.learned.network import preferences, trunk
-from bhpt.beliefs.learned.observing import looked_at, observe, posterior, see
+from bhpt.beliefs.learned.observing import looked_at, observe, see, tried_too
 from bhpt.beliefs.scale import estimate_untrained
 from bhpt.domain import Curves, FloatArray, IntArray, View
 from bhpt.spaces import ROLES, meanings
@@ -19,6 +19,7 @@ from tests.beliefs.learned.cases import (
     KNOWING,
     UNTRAINED,
     named,
+    posterior,
     some_meanings,
     study,
     with_losses,
@@ -423,11 +424,33 @@ def test_expected_is_gaussian_process_regression() -> None:
     np.testing.assert_allclose(doubt, np.sqrt(variance / np.diagonal(shape.prior)), atol=ROUNDING)
 
 
-def test_the_posterior_is_one_arm_after_another() -> None:
-    moment, shape = observe(named(6), np.arange(9), KNOWING)
-    left = shape.prior
-    for arm in np.flatnonzero(moment.n):
-        column = left[:, arm]
-        left = left - np.outer(column, column) / (column[arm] + NOISE)
-    np.testing.assert_allclose(posterior(shape.prior, moment.n > 0), left, atol=1e-10)
-    np.testing.assert_array_equal(posterior(shape.prior, np.zeros(9, bool)), shape.prior)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_covariance_is_followed_from_arm_to_arm(seed: int) -> None:
+    """Unit by unit it is what it is all at once, and after a resume the same to the last bit."""
+    view = named(seed)
+    rows = np.arange(view.arms)
+    for reports in range(len(view.curves.reports) + 1):
+        earlier = replace(view, curves=view.curves.first(reports))
+        moment, shape = observe(earlier, rows, KNOWING)
+        expected = posterior(shape.prior, moment.n > 0)
+        np.testing.assert_allclose(moment.covariance, expected, atol=1e-10)
+        resumed = replace(earlier, features=view.features.copy())
+        np.testing.assert_array_equal(
+            observe(resumed, rows, KNOWING)[0].covariance, moment.covariance
+        )
+
+
+def test_other_arms_tried_are_not_taken_for_those_before() -> None:
+    """Two studies of the same configurations, one after the other."""
+    view = named(1)
+    for order in ([0, 1, 2], [0, 2], [2, 0], []):
+        curves = Curves.empty(view.arms, view.curves.epochs)
+        for arm in order:
+            curves = curves.extend(arm, np.array([0.5]))
+        moment, shape = observe(replace(view, curves=curves), np.arange(view.arms), KNOWING)
+        expected = posterior(shape.prior, np.isin(np.arange(view.arms), order))
+        np.testing.assert_allclose(moment.covariance, expected, atol=1e-10)
+        step_by_step = shape.prior
+        for arm in order:
+            step_by_step = tried_too(step_by_step, arm)
+        np.testing.assert_array_equal(moment.covariance, step_by_step)

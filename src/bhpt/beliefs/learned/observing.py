@@ -22,8 +22,7 @@ from bhpt.beliefs.learned.features import (
 from bhpt.beliefs.learned.knowledge import opinions
 from bhpt.beliefs.learned.weights import Trained
 from bhpt.beliefs.scale import untrained_loss
-from bhpt.beliefs.triangular import cholesky, solve_lower
-from bhpt.domain import BoolArray, FloatArray, IntArray, View
+from bhpt.domain import FloatArray, IntArray, View
 
 _MOST_UNTRIED = 100  # of more untried arms, as many are looked at, as in training
 _SOME = 2000  # arms by chance that are judged by their names
@@ -154,7 +153,7 @@ def observe(view: View, rows: IntArray, trained: Trained) -> tuple[Moment, Geome
         last=(rows == latest).astype(float),
         flying=flying[rows],
         workers=float(max(view.lanes, view.split)),
-        covariance=_covariance(shape, (n > 0).tobytes()),
+        covariance=_followed(shape).after(np.searchsorted(rows, curves.visited).tobytes()),
     )
     return moment, shape
 
@@ -170,10 +169,38 @@ def _geometry(configs: _Same, named: _Same | None, rows: bytes, trained: Trained
     return geometry(np, x, np.ones(len(x)), np.ones(x.shape[1]), said)
 
 
+class _Followed:
+    """The covariance of what arms are like, followed from tried arm to tried arm.
+
+    It is always made arm by arm in the order in which they were first reported, so a study that
+    is resumed gets the same numbers to the last bit.
+    """
+
+    def __init__(self, prior: FloatArray) -> None:
+        self._prior = prior
+        self._latest = (b"", prior)
+
+    def after(self, tried: bytes) -> FloatArray:
+        """Once these have been tried, indices in their order, [R, R]."""
+        before, covariance = self._latest
+        if not tried.startswith(before):
+            before, covariance = b"", self._prior
+        for arm in np.frombuffer(tried[len(before) :], np.int64):
+            covariance = tried_too(covariance, int(arm))
+        self._latest = (tried, covariance)
+        return covariance
+
+
 @lru_cache(maxsize=2)
-def _covariance(shape: Geometry, seen: bytes) -> FloatArray:
-    """The posterior, made once for each arm that is tried and not for every decision."""
-    return posterior(shape.prior, np.frombuffer(seen, bool))
+def _followed(shape: Geometry) -> _Followed:
+    return _Followed(shape.prior)
+
+
+def tried_too(covariance: FloatArray, arm: int) -> FloatArray:
+    """Covariance of what arms are like once one more has been tried, [R, R]."""
+    column = covariance[:, arm]
+    left: FloatArray = covariance - np.outer(column, column / (column[arm] + NOISE))
+    return left
 
 
 def improvements(view: View, rows: IntArray, longest: int) -> FloatArray:
@@ -189,12 +216,3 @@ def improvements(view: View, rows: IntArray, longest: int) -> FloatArray:
         ends = np.minimum(np.arange(unit, longest * unit + 1, unit), curves.longest) - 1
         q[1:, np.searchsorted(rows, curves.visited)] = gained.T.take(ends, axis=0)
     return q.T  # features run over units first
-
-
-def posterior(prior: FloatArray, seen: BoolArray) -> FloatArray:
-    """Covariance of what arms are like once some have been seen, [R, R]."""
-    cross = prior[:, seen]
-    root = cholesky(cross[seen] + NOISE * np.eye(int(seen.sum())))
-    half = solve_lower(root, cross.T)
-    left: FloatArray = prior - half.T @ half
-    return left
