@@ -10,6 +10,7 @@ OPTIMIZERS = ("sgd", "nesterov", "adam", "adamw", "rmsprop", "adagrad")
 SCHEDULES = ("constant", "exponential", "step", "cosine", "inverse")
 CELLS = ("gru", "rnn")
 LAYERS = 5
+BLOCKS = 3  # of attention
 OFF = 1e9  # a norm of gradients that is never clipped
 WORDS = {
     "activation": ACTIVATIONS,

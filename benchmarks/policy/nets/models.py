@@ -15,14 +15,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .arms import ACTIVATIONS, LAYERS, Arm
+from .arms import ACTIVATIONS, BLOCKS, LAYERS, Arm
 from .data import COLOUR, GREY, OUTPUTS, SIDE
 
 Array = Any  # of NumPy on the host, of JAX in programs
 Weights = dict[str, Any]
 
 LATENT = 16
-HEADS, BLOCKS = 2, 3  # of attention
+HEADS = 2  # of attention
 _FAR = -1e9
 
 
@@ -335,9 +335,9 @@ def _vae_measure(
 H_MLP, H_CNN, H_RNN, H_ATTENTION = 128, 24, 48, 32
 
 
-def _in_turn(name: str, first: int, shape: tuple[int, int]) -> dict[str, tuple[int, int]]:
-    """Matrices of layers `first` to the last, all of one shape."""
-    return {f"{name}{layer}": shape for layer in range(first, LAYERS)}
+def _in_turn(name: str, layers: range, shape: tuple[int, int]) -> dict[str, tuple[int, int]]:
+    """Matrices of some layers, all of one shape."""
+    return {f"{name}{layer}": shape for layer in layers}
 
 
 def _before(name: str) -> dict[str, int]:
@@ -351,7 +351,7 @@ FAMILIES = {
         H_MLP,
         {
             "dense0": (GREY, H_MLP),
-            **_in_turn("dense", 1, (H_MLP, H_MLP)),
+            **_in_turn("dense", range(1, LAYERS), (H_MLP, H_MLP)),
             "out": (H_MLP, OUTPUTS),
         },
         {**_before("dense"), "out": -1},
@@ -363,7 +363,7 @@ FAMILIES = {
         H_CNN,
         {
             "conv0": (48, H_CNN),
-            **_in_turn("conv", 1, (9 * H_CNN, H_CNN)),
+            **_in_turn("conv", range(1, LAYERS), (9 * H_CNN, H_CNN)),
             "out": (16 * H_CNN, OUTPUTS),
         },
         {**_before("conv"), "out": -1},
@@ -384,14 +384,13 @@ FAMILIES = {
         {
             "enter": (SIDE, H_ATTENTION),
             "place": (SIDE, H_ATTENTION),
-            **{f"ask{layer}": (H_ATTENTION, 3 * H_ATTENTION) for layer in range(BLOCKS)},
-            **{f"take{layer}": (H_ATTENTION, H_ATTENTION) for layer in range(BLOCKS)},
-            **{f"wide{layer}": (H_ATTENTION, 2 * H_ATTENTION) for layer in range(BLOCKS)},
-            **{f"back{layer}": (2 * H_ATTENTION, H_ATTENTION) for layer in range(BLOCKS)},
+            **_in_turn("ask", range(BLOCKS), (H_ATTENTION, 3 * H_ATTENTION)),
+            **_in_turn("take", range(BLOCKS), (H_ATTENTION, H_ATTENTION)),
+            **_in_turn("wide", range(BLOCKS), (H_ATTENTION, 2 * H_ATTENTION)),
+            **_in_turn("back", range(BLOCKS), (2 * H_ATTENTION, H_ATTENTION)),
             "out": (H_ATTENTION, OUTPUTS),
         },
-        {f"{name}{layer}": 0 for name in ("ask", "take") for layer in range(BLOCKS)}
-        | {f"wide{layer}": 0 for layer in range(BLOCKS)}
+        {f"{name}{layer}": 0 for name in ("ask", "take", "wide") for layer in range(BLOCKS)}
         | {"out": 0},
         _loss_of(_attention),
         _measure_of(_attention),

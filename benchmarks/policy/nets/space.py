@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .arms import ACTIVATIONS, CELLS, LAYERS, OPTIMIZERS, SCHEDULES, Config
+from .arms import ACTIVATIONS, BLOCKS, CELLS, LAYERS, OPTIMIZERS, SCHEDULES, Config
 from .data import IMAGES, SEQUENCES, VECTORS
 
 Value = Any  # a number, a word or a truth value
@@ -21,7 +21,7 @@ _FEWEST = 12000  # examples that an arm sees in all its units
 _STEPS = {"mlp": 5000, "vae": 5000, "cnn": 3000, "rnn": 2200, "attention": 2200}
 _FAMILIES = ("mlp", "mlp", "cnn", "cnn", "cnn", "vae", "rnn", "attention", "attention")
 _WIDEST = {"mlp": 128, "vae": 128, "cnn": 24, "rnn": 48, "attention": 32}
-_DEEPEST = {"mlp": LAYERS, "vae": 2, "cnn": LAYERS, "rnn": 1, "attention": 3}
+_DEEPEST = {"mlp": LAYERS, "vae": 2, "cnn": LAYERS, "rnn": 1, "attention": BLOCKS}
 _CENTRES = {
     "sgd": 0.05,
     "nesterov": 0.05,

@@ -44,7 +44,7 @@ class ByName:
 
     def decide(self, view: View) -> Decision | None:
         """Ask the one whose turn it is."""
-        if not view.choosable.any() or not names_tell(view, self.named.weights):
+        if not names_tell(view, self.named.weights):
             return self.nameless.decide(view)
         advice = self.second.decide(view) if _wants_advice(view) else None
         return advice or self.named.decide(view)

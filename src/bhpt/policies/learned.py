@@ -40,10 +40,7 @@ class Learned:
         """The arm that the network would run next, None when none can be run."""
         if not view.choosable.any():
             return None
-        return self.decide_on(view, see(view, self.weights))
-
-    def decide_on(self, view: View, sight: Sight) -> Decision:
-        """The same, for a view in which some arm can be run and which was looked at already."""
+        sight = see(view, self.weights)
         at = likeliest(self.preferences(sight), sight.moment.n == 0, view.rng)
         arm = int(sight.rows[at])
         return Decision(arm, lambda: self._explain(view, arm))
@@ -57,17 +54,16 @@ class Learned:
 
     def _explain(self, view: View, arm: int) -> Explanation:
         drawn = self.ends.histogram(view)
-        end, spread, value = (np.full(view.arms, np.nan) for _ in range(3))
         count = int(view.curves.count_by_arm[arm])
         if not drawn.scale:
-            return Explanation(f"arm {arm}: a first look", end, spread, value)
-        end[drawn.arms], spread[drawn.arms] = drawn.mean(), drawn.deviation()
+            return Explanation.in_words(f"arm {arm}: a first look", view.arms)
+        end, spread = (drawn.by_arm(of, view.arms) for of in (drawn.mean(), drawn.deviation()))
         why = "a first look" if not count else "go on"
         text = (
             f"arm {arm} after {count} epochs: predicted to end at "
             f"{end[arm]:.4g} ± {spread[arm]:.2g}; {why}"
         )
-        return Explanation(text, end, spread, value)
+        return Explanation(text, end, spread, np.full(view.arms, np.nan))
 
 
 def likeliest(

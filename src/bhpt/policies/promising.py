@@ -37,8 +37,9 @@ class Promising:
         drawn = self.ends.histogram(view)
         if not drawn.scale:
             return None
-        value = np.where(view.choosable[drawn.arms], drawn.with_best(), np.inf)
-        if value.min() >= drawn.mean().min() - _ALIKE * drawn.scale:
+        best_end = float(drawn.mean().min())
+        value = np.where(view.choosable[drawn.arms], drawn.mean_at_most(best_end), np.inf)
+        if value.min() >= best_end - _ALIKE * drawn.scale:
             return None
         best = np.flatnonzero(value <= value.min() + _ALIKE * drawn.scale)
         arm = int(drawn.arms[best[0] if len(best) == 1 else view.rng().choice(best)])
@@ -46,8 +47,9 @@ class Promising:
 
 
 def _explain(view: View, arm: int, drawn: Histogram, value: FloatArray) -> Explanation:
-    end, spread, price = (np.full(view.arms, np.nan) for _ in range(3))
-    end[drawn.arms], spread[drawn.arms], price[drawn.arms] = drawn.mean(), drawn.deviation(), value
+    end, spread, price = (
+        drawn.by_arm(of, view.arms) for of in (drawn.mean(), drawn.deviation(), value)
+    )
     text = (
         f"arm {arm} after {int(view.curves.count_by_arm[arm])} epochs: may end at "
         f"{end[arm]:.4g} ± {spread[arm]:.2g}; promises most"

@@ -60,9 +60,15 @@ class Histogram:
         apart = self._ends - self.mean()[:, None]
         return np.asarray(np.sqrt((self.chances * apart**2).sum(axis=1)))
 
-    def with_best(self) -> FloatArray:
-        """Expected lower one of each arm's end and the lowest expected end of all, [R]."""
-        return np.asarray((self.chances * np.minimum(self._ends, self.mean().min())).sum(axis=1))
+    def mean_at_most(self, loss: float) -> FloatArray:
+        """Expected lower one of this loss and the lowest loss at the horizon, [R]."""
+        return np.asarray((self.chances * np.minimum(self._ends, loss)).sum(axis=1))
+
+    def by_arm(self, values: FloatArray, arms: int) -> FloatArray:
+        """Values of the arms looked at, [R], as those of all arms, NaN for the others, [K]."""
+        found = np.full(arms, np.nan)
+        found[self.arms] = values
+        return found
 
     @cached_property
     def _ends(self) -> FloatArray:

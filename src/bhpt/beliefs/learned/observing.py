@@ -139,12 +139,13 @@ def observe(view: View, rows: IntArray, trained: Trained) -> tuple[Moment, Geome
     """The state of these arms, and how their configurations lie."""
     curves = view.curves
     n = -(-curves.count_by_arm[rows] // view.unit)
+    tried = np.searchsorted(rows, curves.visited)
     shape = _geometry(_Same(view.features), _named(view, trained), rows.tobytes(), trained)
     latest = curves.visited[curves.reports[-1, 0]] if len(curves.reports) else -1
     flying = np.zeros(view.arms)
     flying[view.pending] = 1.0
     moment = Moment(
-        q=improvements(view, rows, int(n.max(initial=0))),
+        q=improvements(view, tried, len(rows), int(n.max(initial=0))),
         n=n,
         r=view.bought_now[rows].astype(float),
         total=float(view.full),
@@ -153,7 +154,7 @@ def observe(view: View, rows: IntArray, trained: Trained) -> tuple[Moment, Geome
         last=(rows == latest).astype(float),
         flying=flying[rows],
         workers=float(max(view.lanes, view.split)),
-        covariance=_followed(shape).after(np.searchsorted(rows, curves.visited).tobytes()),
+        covariance=_followed(shape).after(tried.tobytes()),
     )
     return moment, shape
 
@@ -203,10 +204,17 @@ def tried_too(covariance: FloatArray, arm: int) -> FloatArray:
     return left
 
 
-def improvements(view: View, rows: IntArray, longest: int) -> FloatArray:
-    """q, zero where not observed, [R, longest + 1] (at least two columns)."""
+def improvements(view: View, tried: IntArray, looked: int, longest: int) -> FloatArray:
+    """q, zero where not observed, [R, longest + 1] (at least two columns).
+
+    Args:
+        view: The study.
+        tried: Where the visited arms are among those looked at, [V].
+        looked: How many these are, R.
+        longest: The most units that any arm has had.
+    """
     curves, unit = view.curves, view.unit
-    q = np.zeros((max(longest, 1) + 1, len(rows)))
+    q = np.zeros((max(longest, 1) + 1, looked))
     if longest:
         losses = curves.losses[:, : curves.longest]
         usable = curves.observed & np.isfinite(losses)
@@ -214,5 +222,5 @@ def improvements(view: View, rows: IntArray, longest: int) -> FloatArray:
         gained = np.where(usable, start - losses, 0.0)
         gained = np.maximum.accumulate(np.maximum(gained, 0.0), axis=1)
         ends = np.minimum(np.arange(unit, longest * unit + 1, unit), curves.longest) - 1
-        q[1:, np.searchsorted(rows, curves.visited)] = gained.T.take(ends, axis=0)
+        q[1:, tried] = gained.T.take(ends, axis=0)
     return q.T  # features run over units first
