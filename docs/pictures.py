@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bhpt.cli.views import view_of
+from bhpt.cli.renderables import view_of
 from bhpt.reports.progress import progress_of
 from bhpt.storage import read_store
 from bhpt.study import State, apply, fold

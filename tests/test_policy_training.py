@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bhpt.beliefs.learned.features import OPINIONS
-from bhpt.beliefs.learned.knowledge import opinions
-from bhpt.beliefs.learned.observing import see
+from bhpt.beliefs.learned.name_opinions import opinions
+from bhpt.beliefs.learned.network_inputs import see
 from bhpt.beliefs.learned.weights import read_weights, shipped
 from bhpt.bench.synthetic import synthetic
 from bhpt.bench.tasks import PACKAGED, Task, packaged

@@ -21,7 +21,7 @@ from scipy.stats import rankdata, spearmanr
 from benchmarks.policy.adam import Moments, adam, still
 from benchmarks.policy.options import add_leave_out, refuse_unknown
 from bhpt.beliefs.learned.features import OPINIONS, Array
-from bhpt.beliefs.learned.knowledge import opinions
+from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.beliefs.learned.network import Weights
 from bhpt.domain import FloatArray, IntArray
 from bhpt.spaces import ROLES

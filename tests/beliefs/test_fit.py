@@ -10,7 +10,7 @@ from bhpt.beliefs.freeze_thaw import FreezeThaw
 from bhpt.beliefs.grid import factorise
 from bhpt.beliefs.hypers import Hypers, LogNormal, Priors, Sampling, Structure, Unknown
 from bhpt.beliefs.scale import Scale
-from bhpt.beliefs.slicing import sweep
+from bhpt.beliefs.slice_sampling import sweep
 from bhpt.domain import Curves, FloatArray, View
 
 

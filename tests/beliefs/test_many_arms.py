@@ -7,8 +7,8 @@ import pytest
 
 from bhpt.beliefs import asymptotes, freeze_thaw
 from bhpt.beliefs.hypers import Structure
+from bhpt.beliefs.kernel_rows import KernelRows
 from bhpt.beliefs.kernels import asymptote_covariance
-from bhpt.beliefs.rows import KernelRows
 from bhpt.domain import FloatArray, View
 from tests.beliefs.cases import Case, draw
 

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from bhpt.bench import drawing, figures
+from bhpt.bench import figure_style, figures
 from bhpt.bench.groups import Groups, GroupShare, group_shares
 from bhpt.bench.metrics import Score
 from bhpt.bench.paper import action_value, claims, plan, tables
 from bhpt.bench.paper.claims import Claim
-from bhpt.bench.paper.evidence import Evidence, interval
+from bhpt.bench.paper.evidence import PaperEvidence, interval
 from bhpt.bench.paper.report import about_run, write_report
 from bhpt.bench.simulate import Trajectory
-from bhpt.bench.table import Results, Row, Run
+from bhpt.bench.table import ResultRow, Results, Row
 from bhpt.bench.tasks import PACKAGED, Task, packaged
 from bhpt.cli.main import app
 from bhpt.domain import Misuse
@@ -52,7 +52,7 @@ def row(
         share=more.get("share", 0.5),
         decision_s=more.get("decision_s", 0.1),
     )
-    return Row(Run(task, policy, budget, seed), score)
+    return Row(ResultRow(task, policy, budget, seed), score)
 
 
 def rows_of(
@@ -78,7 +78,7 @@ def rows_of(
 
 def test_shares_by_family_are_written_once_and_read_back(tmp_path: Path) -> None:
     task = Task("t", np.ones((3, 4)), 2.0, 1, np.zeros((3, 1)), groups=("a", "b", "b"))
-    run = Run("t", "bhpt", 4, 0)
+    run = ResultRow("t", "bhpt", 4, 0)
     shares = group_shares(task, run, Trajectory(np.array([0, 1, 2, 2]), np.ones(4), 0.0))
     assert [(s.group, s.share) for s in shares] == [("a", 0.25), ("b", 0.75)]
     groups = Groups(tmp_path)
@@ -95,7 +95,10 @@ def test_shares_by_family_are_written_once_and_read_back(tmp_path: Path) -> None
 
 def test_tasks_without_families_have_no_shares() -> None:
     task = Task("t", np.ones((2, 2)), 2.0, 1, np.zeros((2, 1)))
-    assert group_shares(task, Run("t", "p", 1, 0), Trajectory(np.array([0]), np.ones(1), 0.0)) == ()
+    assert (
+        group_shares(task, ResultRow("t", "p", 1, 0), Trajectory(np.array([0]), np.ones(1), 0.0))
+        == ()
+    )
 
 
 def test_the_second_architecture_table_crosses() -> None:
@@ -125,7 +128,7 @@ def test_intervals_are_students() -> None:
 
 
 def test_differences_are_taken_seed_by_seed() -> None:
-    evidence = Evidence(
+    evidence = PaperEvidence(
         [row("a", 5, s, 0.1 * s) for s in range(5)]
         + [row("b", 5, s, 0.1 * s + 0.05) for s in range(4)]
     )
@@ -146,7 +149,7 @@ def verdict_of(rows: list[Row], claim: str) -> Claim:
         "exhaustion": claims.exhaustion_rule,
         "sampled": claims.sampled_hypers,
         "times": claims.decision_times,
-    }[claim](Evidence(rows))
+    }[claim](PaperEvidence(rows))
 
 
 BUDGETS = (8, 32, 100)
@@ -200,7 +203,7 @@ def test_the_slow_family() -> None:
     def shares(policy: str, means: Sequence[float]) -> list[GroupShare]:
         task, group = claims.SLOW
         return [
-            GroupShare(Run(task, policy, budget, seed), group, mean + 0.01 * seed)
+            GroupShare(ResultRow(task, policy, budget, seed), group, mean + 0.01 * seed)
             for budget, mean in zip(BUDGETS, means, strict=True)
             for seed in range(5)
         ]
@@ -229,7 +232,7 @@ def test_decision_times_are_set_beside_the_papers() -> None:
     claim = verdict_of(rows, "times")
     assert claim.verdict == "holds"
     assert "rollout 5.00 s (201× faster)" in claim.measured
-    table = tables.timing_table(claims.timings(Evidence(rows), ("rollout", "x")))
+    table = tables.timing_table(claims.timings(PaperEvidence(rows), ("rollout", "x")))
     assert table.rows[0][0] == "x"
     assert table.rows[1] == ("Rollout", "5", "2", "1007.06", "201×")
 
@@ -241,7 +244,7 @@ def test_figures_of_whatever_is_there(tmp_path: Path) -> None:
     results = Results(tmp_path)
     for one in rows_of(PAPER_LIKE, BUDGETS, seeds=2):
         results.append(one)
-    Groups(tmp_path).append((GroupShare(Run("synthetic", "bhpt", 8, 0), "resnet", 0.5),))
+    Groups(tmp_path).append((GroupShare(ResultRow("synthetic", "bhpt", 8, 0), "resnet", 0.5),))
     done = CliRunner().invoke(app, ["bench", "figures", str(tmp_path)])
     assert done.exit_code == 0, done.output
     names = {path.stem for path in (tmp_path / "figures").glob("*.png")}
@@ -270,12 +273,12 @@ def test_missing_matplotlib_is_a_clear_line(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(Misuse, match=r"pip install 'bhpt\[plots\]'"):
-        drawing.check()
+        figure_style.check()
 
 
 def test_policies_keep_their_order_and_strangers_follow() -> None:
-    assert drawing.in_order(["x", "hyperband", "bhpt", "x"]) == ["bhpt", "hyperband", "x"]
-    assert drawing.look("x").label == "x"
+    assert figure_style.in_order(["x", "hyperband", "bhpt", "x"]) == ["bhpt", "hyperband", "x"]
+    assert figure_style.look("x").label == "x"
 
 
 def test_the_action_value_is_drawn_at_an_exploring_step(tmp_path: Path) -> None:
@@ -308,9 +311,9 @@ def test_budgets_go_from_a_tenth_of_the_arms_and_stop_at_the_optimum() -> None:
 def test_bhpt_climbs_until_it_has_found_the_optimum(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[Run] = []
+    asked: list[ResultRow] = []
 
-    def pretend(wanted: list[Run], *_: object) -> list[Row]:
+    def pretend(wanted: list[ResultRow], *_: object) -> list[Row]:
         asked.extend(wanted)
         return [
             row("bhpt", run.budget, run.seed, 0.0 if run.budget >= 10 else 0.2, run.task)

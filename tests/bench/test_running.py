@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bhpt.bench.metrics import reachable, score
-from bhpt.bench.runner import Plan, run_plan
+from bhpt.bench.runner import BenchmarkPlan, run_plan
 from bhpt.bench.simulate import Trajectory, simulate
 from bhpt.bench.summary import cells
 from bhpt.bench.table import COLUMNS, Results
@@ -93,7 +93,7 @@ def test_tiny_tables_run_to_their_end(name: str, losses: list[list[float]]) -> N
     assert len(run.arms) == table.size
 
 
-PLAN = Plan(("synthetic",), ("random", "hyperband"), (3, 6), 2)
+PLAN = BenchmarkPlan(("synthetic",), ("random", "hyperband"), (3, 6), 2)
 
 
 def test_a_benchmark_goes_on_where_it_stopped(tmp_path: Path) -> None:

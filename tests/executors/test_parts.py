@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bhpt.executors import FailureKind, Job, guard
-from bhpt.executors.alive import Alive
+from bhpt.executors.live_trainers import Alive
 from bhpt.executors.logs import SlotLog, readable
 from bhpt.executors.messages import (
     Done,

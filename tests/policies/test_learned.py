@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bhpt.beliefs.learned.ends import LearnedEnds
-from bhpt.beliefs.learned.knowledge import opinions
+from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.bench.metrics import score
 from bhpt.bench.simulate import simulate
 from bhpt.bench.synthetic import synthetic

@@ -6,9 +6,9 @@ import pytest
 from bhpt.beliefs.hypers import Structure
 from bhpt.domain import FloatArray
 from bhpt.policies import next_unit
+from bhpt.policies.action_values import expected_min_lines
 from bhpt.policies.bhpt import horizon_epochs
 from bhpt.policies.next_unit import Units, joint_values, unit_values
-from bhpt.policies.values import expected_min_lines
 from tests.beliefs.cases import Case, draw
 
 CASES = [

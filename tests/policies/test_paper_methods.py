@@ -18,10 +18,10 @@ from bhpt.bench.tasks import Task
 from bhpt.domain import Curves, FloatArray, IntArray, Misuse, View
 from bhpt.policies import fabolas, fabolas_model, rollout, smac
 from bhpt.policies.entropy import asymptote_gains, fill_basket
+from bhpt.policies.expected_improvement import improvement, log_h, log_improvement
 from bhpt.policies.gp_ei import GpEi, Landscape, drawn_landscape, predict, sampled
-from bhpt.policies.improvement import improvement, log_h, log_improvement
 from bhpt.policies.interface import Decision
-from bhpt.policies.minimiser import Looks, entropy, gauss_hermite, information_gains, odds
+from bhpt.policies.minimiser_entropy import Looks, entropy, gauss_hermite, information_gains, odds
 from bhpt.policies.registry import make_policy, names
 from bhpt.policies.rollout import make_ahead, rollout_values
 from bhpt.policies.to_the_end import finished
@@ -335,8 +335,8 @@ def test_the_basket_holds_old_and_new_arms_and_the_best_finished_one() -> None:
 # Fabolas
 
 
-def observed(rng: np.random.Generator) -> fabolas_model.Observed:
-    return fabolas_model.Observed(
+def observed(rng: np.random.Generator) -> fabolas_model.FabolasData:
+    return fabolas_model.FabolasData(
         rng.uniform(size=(6, 2)), rng.uniform(size=6), rng.normal(size=6) - 1
     )
 

@@ -10,11 +10,11 @@ from bhpt.domain.budget import Budget
 from bhpt.executors import SimulatedExecutor
 from bhpt.policies.interface import Policy
 from bhpt.study import Busy, EventLog, Journal, MemoryLog, State, Training
-from bhpt.study.drafting import first_events
+from bhpt.study.creation import first_events
 from bhpt.study.events import Decided, Event, Observed, SessionStarted
+from bhpt.tuning.checkpoint_session import Freezer
 from bhpt.tuning.driver import Driver, Rooms, drive
 from bhpt.tuning.folder import StudyFolder
-from bhpt.tuning.freezer import Freezer
 from bhpt.tuning.interrupts import Interrupts
 from bhpt.tuning.options import Options
 from tests.study.cases import CONFIGS, Greedy, loss_at

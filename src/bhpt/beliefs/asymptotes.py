@@ -17,8 +17,8 @@ from functools import cached_property
 import numpy as np
 
 from bhpt.beliefs.hypers import Hypers, Structure
+from bhpt.beliefs.kernel_rows import KernelRows
 from bhpt.beliefs.kernels import asymptote_covariance
-from bhpt.beliefs.rows import KernelRows
 from bhpt.beliefs.triangular import cholesky, solve_lower, solve_lower_transposed
 from bhpt.domain import BoolArray, FloatArray, IntArray
 

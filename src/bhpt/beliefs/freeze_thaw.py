@@ -17,7 +17,7 @@ from bhpt.beliefs.grid import Grid, Rows, make_grid, project
 from bhpt.beliefs.hypers import Hypers, Structure, Unknown
 from bhpt.beliefs.posterior import Block, Ends, Posterior, lowest
 from bhpt.beliefs.scale import Scale, Scaled
-from bhpt.beliefs.slicing import sweep
+from bhpt.beliefs.slice_sampling import sweep
 from bhpt.domain import Curves, FloatArray, IntArray, View
 
 _ROOM = 3 * 2**26  # doubles of K_x that may be kept, all settings together: 1.5 GiB

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bhpt.beliefs.slicing import sweep
+from bhpt.beliefs.slice_sampling import sweep
 from bhpt.beliefs.triangular import cholesky, solve_lower
 from bhpt.domain import FloatArray
 

@@ -132,7 +132,7 @@ def predictor(name: str) -> Callable[[Truth | None], Predictor]:
 
 
 @dataclass(frozen=True)
-class Score:
+class CalibrationScore:
     """How well the trained arms' ends of one task were predicted.
 
     Attributes:
@@ -172,7 +172,7 @@ def lowest(losses: FloatArray, untrained: float) -> FloatArray:
     return best
 
 
-def score(task: Task, predictor: Predictor, seed: int, part: float) -> Score:
+def score(task: Task, predictor: Predictor, seed: int, part: float) -> CalibrationScore:
     """Predict the ends of half of a task's arms from a part of their curves."""
     view = partly_trained(task, seed, part)
     arms: IntArray = view.curves.visited
@@ -182,7 +182,7 @@ def score(task: Task, predictor: Predictor, seed: int, part: float) -> Score:
     end = ends[arms]
     last = lowest(view.curves.losses[:, : view.curves.longest], task.untrained)
     low, median, high = np.minimum(predictor.ends(view, INTERVAL)[:, arms], task.untrained)
-    return Score(
+    return CalibrationScore(
         coverage=float(np.mean((low <= end) & (end <= high))),
         error=float(np.mean(np.abs(median - end))) / gain,
         last_value=float(np.mean(np.abs(last - end))) / gain,
@@ -190,7 +190,7 @@ def score(task: Task, predictor: Predictor, seed: int, part: float) -> Score:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CalibrationPlan:
     """What is predicted.
 
     Attributes:
@@ -223,7 +223,7 @@ class Plan:
         ]
 
 
-def one(cell: tuple[str, int], plan: Plan) -> tuple[Score, ...]:
+def one(cell: tuple[str, int], plan: CalibrationPlan) -> tuple[CalibrationScore, ...]:
     """The scores of one task and seed, one a part seen."""
     name, seed = cell
     task = load(name, seed, plan.data, plan.arms)
@@ -231,7 +231,9 @@ def one(cell: tuple[str, int], plan: Plan) -> tuple[Score, ...]:
     return tuple(score(task, make(task.truth), seed, part) for part in PARTS)
 
 
-def calibrate(plan: Plan, jobs: int, progress: Callable[[int, int], None]) -> list[Calibration]:
+def calibrate(
+    plan: CalibrationPlan, jobs: int, progress: Callable[[int, int], None]
+) -> list[Calibration]:
     """One line for each suite and part seen: means over tasks and seeds.
 
     Args:
@@ -251,7 +253,9 @@ def calibrate(plan: Plan, jobs: int, progress: Callable[[int, int], None]) -> li
     return [line for suite in plan.suites for line in _lines(suite, found)]
 
 
-def _scored(cells: list[tuple[str, int]], plan: Plan, jobs: int) -> Iterator[tuple[Score, ...]]:
+def _scored(
+    cells: list[tuple[str, int]], plan: CalibrationPlan, jobs: int
+) -> Iterator[tuple[CalibrationScore, ...]]:
     """Scores of every cell, in order; one thread a process."""
     if jobs == 1:
         yield from (one(cell, plan) for cell in cells)
@@ -260,7 +264,9 @@ def _scored(cells: list[tuple[str, int]], plan: Plan, jobs: int) -> Iterator[tup
         yield from pool.map(one, cells, [plan] * len(cells))
 
 
-def _lines(suite: Suite, found: dict[tuple[str, int], tuple[Score, ...]]) -> Iterator[Calibration]:
+def _lines(
+    suite: Suite, found: dict[tuple[str, int], tuple[CalibrationScore, ...]]
+) -> Iterator[Calibration]:
     for place, part in enumerate(PARTS):
         own = [scores[place] for (task, _), scores in found.items() if task in suite.tasks]
         yield Calibration(

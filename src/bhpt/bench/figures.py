@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bhpt.bench.drawing import (
+from bhpt.bench.figure_style import (
     budget_axis,
     check,
     in_order,

@@ -10,13 +10,13 @@ from bhpt.bench.groups import Groups, GroupShare, group_shares
 from bhpt.bench.metrics import score
 from bhpt.bench.peers import registry
 from bhpt.bench.simulate import simulate
-from bhpt.bench.table import Results, Row, Run
+from bhpt.bench.table import ResultRow, Results, Row
 from bhpt.bench.workers import workers
 from bhpt.domain import Misuse
 
 
 @dataclass(frozen=True)
-class Plan:
+class BenchmarkPlan:
     """What to run."""
 
     tasks: tuple[str, ...]
@@ -39,33 +39,33 @@ class Plan:
         for policy in self.policies:
             registry.check(policy)
 
-    def runs(self) -> Iterator[Run]:
+    def runs(self) -> Iterator[ResultRow]:
         """All runs, seed by seed, so that an interrupted benchmark has whole seeds."""
         for seed in range(self.seeds):
             for task in self.tasks:
                 for policy in self.policies:
                     for budget in self.budgets:
-                        yield Run(task, policy, budget, seed)
+                        yield ResultRow(task, policy, budget, seed)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """What a run leaves: its row, and the shares of families where arms have them."""
 
     row: Row
     shares: tuple[GroupShare, ...]
 
 
-def one(run: Run, data: Path | None, arms: int | None) -> Outcome:
+def one(run: ResultRow, data: Path | None, arms: int | None) -> RunOutcome:
     """Run one cell of the benchmark."""
     task = load(run.task, run.seed, data, arms)
     policy = registry.make(run.policy, task.truth, task.features)
     ran = simulate(task, policy, run.budget, run.seed)
-    return Outcome(Row(run, score(task, run.budget, ran)), group_shares(task, run, ran))
+    return RunOutcome(Row(run, score(task, run.budget, ran)), group_shares(task, run, ran))
 
 
 def run_plan(
-    plan: Plan, out: Path, jobs: int, progress: Callable[[int, int, Row | None], None]
+    plan: BenchmarkPlan, out: Path, jobs: int, progress: Callable[[int, int, Row | None], None]
 ) -> list[Row]:
     """Run what is missing, in `jobs` processes; returns the plan's rows, old and new.
 
@@ -89,7 +89,7 @@ class Source:
 
 
 def run_missing(
-    wanted: list[Run],
+    wanted: list[ResultRow],
     out: Path,
     jobs: int,
     progress: Callable[[int, int, Row | None], None],
@@ -112,12 +112,12 @@ def run_missing(
     return [row for row in results.rows() if row.run in asked]
 
 
-def _parallel(todo: list[Run], source: Source, jobs: int) -> Iterator[Outcome]:
+def _parallel(todo: list[ResultRow], source: Source, jobs: int) -> Iterator[RunOutcome]:
     """Rows as they are finished; at most a few runs are queued, so an interrupt ends soon."""
     if not todo:
         return
     queue = iter(todo)
-    waiting: set[Future[Outcome]] = set()
+    waiting: set[Future[RunOutcome]] = set()
     with workers(jobs) as pool:
         while True:
             while len(waiting) < 2 * jobs and (run := next(queue, None)) is not None:

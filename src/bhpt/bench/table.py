@@ -10,7 +10,7 @@ from bhpt.domain import Misuse
 
 
 @dataclass(frozen=True, order=True)
-class Run:
+class ResultRow:
     """What identifies a row."""
 
     task: str
@@ -23,11 +23,11 @@ class Run:
 class Row:
     """One run and how good it was."""
 
-    run: Run
+    run: ResultRow
     score: Score
 
 
-COLUMNS = [f.name for f in fields(Run)] + [f.name for f in fields(Score)]
+COLUMNS = [f.name for f in fields(ResultRow)] + [f.name for f in fields(Score)]
 
 
 def start_table(path: Path, columns: list[str]) -> None:
@@ -72,7 +72,9 @@ class Results:
     def _parsed(self, reader: "csv.DictReader[str]") -> Iterator[Row]:
         for line, cells in enumerate(reader, start=2):
             try:
-                run = Run(cells["task"], cells["policy"], int(cells["budget"]), int(cells["seed"]))
+                run = ResultRow(
+                    cells["task"], cells["policy"], int(cells["budget"]), int(cells["seed"])
+                )
                 score = Score(
                     loss=float(cells["loss"]),
                     regret=float(cells["regret"]),

@@ -39,7 +39,7 @@ class Seal:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ManifestEntry:
     """One regular file of a checkpoint, its path relative to `files`, in POSIX form."""
 
     path: str
@@ -52,7 +52,7 @@ class Manifest:
     """Everything that a checkpoint holds; the order is that of the paths."""
 
     folders: tuple[str, ...]
-    files: tuple[Entry, ...]
+    files: tuple[ManifestEntry, ...]
 
     def to_bytes(self) -> bytes:
         """Canonical JSON: equal manifests have equal digests."""
@@ -79,7 +79,7 @@ class Manifest:
         try:
             folders = tuple(str(name) for name in value["folders"])
             files = tuple(
-                Entry(str(file["path"]), int(file["bytes"]), str(file["sha256"]))
+                ManifestEntry(str(file["path"]), int(file["bytes"]), str(file["sha256"]))
                 for file in value["files"]
             )
         except (KeyError, TypeError) as error:
@@ -149,7 +149,7 @@ def verify(generation: Path, digest: str) -> None:
 def _measure(files: Path) -> Manifest:
     """Hash every file; refuse what is not a plain file or folder."""
     folders, sizes = _scan(files)
-    entries = [Entry(path, size, _hash(files / path)) for path, size in sizes]
+    entries = [ManifestEntry(path, size, _hash(files / path)) for path, size in sizes]
     return Manifest(tuple(folders), tuple(entries))
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from bhpt.bench.runner import Plan, run_plan
+from bhpt.bench.runner import BenchmarkPlan, run_plan
 from bhpt.bench.summary import cells
 from bhpt.bench.table import Row
 from bhpt.domain import Misuse
@@ -77,7 +77,7 @@ class Reporter:
             self._bar.stop()
 
 
-def run_shown(plan: Plan, out: Path, jobs: int) -> list[Row]:
+def run_shown(plan: BenchmarkPlan, out: Path, jobs: int) -> list[Row]:
     """Run what is missing of a plan, with its progress shown; the plan's rows, old and new."""
     reporter = Reporter()
     try:
@@ -113,7 +113,7 @@ def run(
         return
     if out is None:
         raise Misuse("say where the results go: --out DIR")
-    plan = Plan(
+    plan = BenchmarkPlan(
         words(tasks, "--tasks"),
         words(policies, "--policies"),
         numbers(budgets),
@@ -126,7 +126,7 @@ def run(
     print(f"{len(rows)} rows in {out / 'results.csv'}")
 
 
-def _show(plan: Plan, rows: list[Row]) -> None:
+def _show(plan: BenchmarkPlan, rows: list[Row]) -> None:
     """Mean normalised regret of every policy, a table a task."""
     means = cells(rows, "regret")
     console = Console()

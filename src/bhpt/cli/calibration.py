@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from bhpt.bench.calibration import PREDICTORS, Plan, calibrate
+from bhpt.bench.calibration import PREDICTORS, CalibrationPlan, calibrate
 from bhpt.bench.peers.calibration import COLUMNS, Calibration
 from bhpt.bench.peers.suites import grouped, suites
 from bhpt.cli.bench import CORES, Arms, Data, Jobs, Reporter, Seeds, Tasks, words
@@ -29,7 +29,7 @@ def calibration(
     if out.is_dir():
         raise Misuse(f"--out {out} is a folder: name a file")
     compared = grouped(words(tasks, "--tasks")) if tasks else suites(data)
-    plan = Plan(compared, belief, seeds, arms, data)
+    plan = CalibrationPlan(compared, belief, seeds, arms, data)
     reporter = Reporter()
     try:
         lines = calibrate(plan, jobs, lambda done, total: reporter(done, total, None))

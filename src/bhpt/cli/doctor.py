@@ -22,15 +22,15 @@ from bhpt.checkpoints import CheckpointStore
 from bhpt.checkpoints.manifest import verify
 from bhpt.cli import threads
 from bhpt.cli.consoles import page
-from bhpt.cli.errors import Failed
-from bhpt.cli.reading import Seen, see
-from bhpt.cli.wording import amount_text, one_line
+from bhpt.cli.errors import CommandFailed
+from bhpt.cli.formatting import amount_text, one_line
+from bhpt.cli.read_study import Seen, see
 from bhpt.domain import Misuse
 from bhpt.domain.budget import Budget
 from bhpt.executors import Job, LocalExecutor
 from bhpt.storage import Damaged, create_store, read_store
 from bhpt.study import NewerVersion, Training, fold
-from bhpt.study.drafting import first_events
+from bhpt.study.creation import first_events
 from bhpt.trainers.specs import Imported
 from bhpt.tuning.folder import logged_checkpoints
 
@@ -72,7 +72,7 @@ def doctor(
             soft_wrap=True,
         )
     if ill:
-        raise Failed(f"{ill} of the checks failed")
+        raise CommandFailed(f"{ill} of the checks failed")
 
 
 def _findings(study: str | None) -> Iterator[Finding]:
@@ -110,11 +110,11 @@ def _here() -> Path:
     """The current folder, where studies and checkpoints go.
 
     Raises:
-        Failed: It cannot be written.
+        CommandFailed: It cannot be written.
     """
     here = Path.cwd()
     if not os.access(here, os.W_OK):
-        raise Failed(f"the folder {here} cannot be written: go to another one")
+        raise CommandFailed(f"the folder {here} cannot be written: go to another one")
     return here
 
 
@@ -143,7 +143,7 @@ def _worker(folder: Path) -> str:
     threads.give_back()
     checkpoints = CheckpointStore(folder / "checkpoints")
     started = time.monotonic()
-    with LocalExecutor(Imported("bhpt.cli.probe:Probe"), 1, folder / "logs") as executor:
+    with LocalExecutor(Imported("bhpt.cli.probe_trainer:Probe"), 1, folder / "logs") as executor:
         executor.start()
         ready = time.monotonic()
         executor.submit(Job(0, 0, {"loss": 1.0}, 1, 0, checkpoints.begin(0, 0), limit_s=_WORKER_S))

@@ -5,5 +5,5 @@ class Interrupted(Exception):
     """Ctrl-C; the message says how to go on."""
 
 
-class Failed(Exception):
+class CommandFailed(Exception):
     """The command did what it could, and that was not enough; one clear line."""

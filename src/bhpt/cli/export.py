@@ -11,7 +11,7 @@ from typing import Annotated, get_args
 
 import typer
 
-from bhpt.cli.reading import see
+from bhpt.cli.read_study import see
 from bhpt.domain import Misuse
 from bhpt.reports.tables import Table, TableName, as_json, table
 from bhpt.storage import Address

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bhpt.cli.consoles import page, put
-from bhpt.cli.wording import amount_text, loss_text
+from bhpt.cli.formatting import amount_text, loss_text
 from bhpt.reports.forecast import Forecast, Outcome, forecast_study
 
 _ASSUMED = (

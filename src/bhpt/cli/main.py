@@ -17,7 +17,7 @@ from bhpt.checkpoints import DiskFull
 from bhpt.cli.bench import bench
 from bhpt.cli.calibration import calibration as bench_calibration
 from bhpt.cli.doctor import doctor
-from bhpt.cli.errors import Failed, Interrupted
+from bhpt.cli.errors import CommandFailed, Interrupted
 from bhpt.cli.export import export
 from bhpt.cli.forecast import forecast
 from bhpt.cli.paper import figures as bench_figures
@@ -32,7 +32,7 @@ from bhpt.study import Busy
 from bhpt.tuning import Paused, TrainerBroken
 
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
-_FAILURES = (Failed, Paused, TrainerBroken, StoreFailed, Busy, DiskFull)
+_FAILURES = (CommandFailed, Paused, TrainerBroken, StoreFailed, Busy, DiskFull)
 _TRACEBACK = "BHPT_TRACEBACK"
 _PYTHONS = "Traceback (most recent call last):"
 _INSIDE = re.compile(r'^ *File ".*", line \d+', re.MULTILINE)  # a traceback without its head

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bhpt.bench.drawing import check
+from bhpt.bench.figure_style import check
 from bhpt.bench.figures import draw_all
 from bhpt.bench.paper.plan import FULL, QUICK, collect, left_out
 from bhpt.bench.paper.report import write_report

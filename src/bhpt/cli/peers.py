@@ -14,9 +14,9 @@ from bhpt.bench.peers import calibration, figures
 from bhpt.bench.peers.markdown import markdown
 from bhpt.bench.peers.page import Figure, page
 from bhpt.bench.peers.registry import PEERS
-from bhpt.bench.peers.standings import ALL, Comparison, Standing, write_csv
+from bhpt.bench.peers.standings import ALL, Comparison, PeerStanding, write_csv
 from bhpt.bench.peers.suites import Suite, grouped, suites
-from bhpt.bench.runner import Plan
+from bhpt.bench.runner import BenchmarkPlan
 from bhpt.bench.table import Row
 from bhpt.cli.bench import CORES, Arms, Data, Jobs, Seeds, Tasks, numbers, run_shown, words
 
@@ -50,7 +50,7 @@ def peers(
     lines = calibration.read(calibrated) if calibrated is not None else []
     compared = grouped(words(tasks, "--tasks")) if tasks else suites(data)
     named = words(policies, "--policies") if policies else default_policies()
-    plan = Plan(
+    plan = BenchmarkPlan(
         tuple(task for suite in compared for task in suite.tasks),
         named,
         numbers(budgets),
@@ -98,7 +98,7 @@ def report(
     print(f"{len(rows)} rows in {out / 'results.csv'}; the page is {out / 'peers.html'}")
 
 
-def _show(standings: list[Standing]) -> None:
+def _show(standings: list[PeerStanding]) -> None:
     """Mean regret and rank of every policy over all suites, best rank first."""
     own = [s for s in standings if s.suite == ALL]
     budgets = sorted({s.budget for s in own})

@@ -6,9 +6,9 @@ import typer
 from rich.text import Text
 
 from bhpt.cli.consoles import page, put
-from bhpt.cli.reading import Seen, see
-from bhpt.cli.views import flights_table, standings_table, summary
-from bhpt.cli.wording import amount_text, resume_command
+from bhpt.cli.formatting import amount_text, resume_command
+from bhpt.cli.read_study import Seen, see
+from bhpt.cli.renderables import flights_table, standings_table, summary
 from bhpt.reports.progress import progress_of
 
 

@@ -12,17 +12,17 @@ import typer
 
 from bhpt.cli import threads
 from bhpt.cli.consoles import page
-from bhpt.cli.errors import Failed, Interrupted
-from bhpt.cli.final import print_report
-from bhpt.cli.watching import Mode, Watch, watching
-from bhpt.cli.wording import resume_command
+from bhpt.cli.errors import CommandFailed, Interrupted
+from bhpt.cli.final_report import print_report
+from bhpt.cli.formatting import resume_command
+from bhpt.cli.live_view import Mode, Watch, watching
 from bhpt.domain import Misuse
 from bhpt.domain.budget import Budget
 from bhpt.spaces import load_space
 from bhpt.storage import Address
 from bhpt.study import Training
-from bhpt.study.drafting import default_epochs
-from bhpt.trainers.naming import resolve
+from bhpt.study.creation import default_epochs
+from bhpt.trainers.import_names import resolve
 from bhpt.trainers.specs import Command, Imported, TrainerSpec
 from bhpt.tuning import Options, Paused, Result
 from bhpt.tuning import resume as resume_study
@@ -162,7 +162,7 @@ def _run(mode: Mode, study: str, title: str, session: Callable[[Watch], Result])
 
     Raises:
         Interrupted: Ctrl-C came first.
-        Failed: There is nothing to show.
+        CommandFailed: There is nothing to show.
     """
     threads.give_back()
     shown = str(Address.parse(study))
@@ -177,7 +177,7 @@ def _run(mode: Mode, study: str, title: str, session: Callable[[Watch], Result])
     if result.status == "interrupted":
         raise Interrupted(f"go on with: {resume_command(result.study)}")
     if result.best_config is None:
-        raise Failed("no finite loss was seen: every configuration diverged")
+        raise CommandFailed("no finite loss was seen: every configuration diverged")
 
 
 def _mode(text: str) -> Mode:

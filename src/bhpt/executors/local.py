@@ -18,7 +18,7 @@ from bhpt.executors.interface import Failure, FailureKind, Job, Report, Running
 from bhpt.executors.logs import SlotLog
 from bhpt.executors.processes import Guard, new_token, wait_until_dead
 from bhpt.executors.slot import Crew, LocalOptions, Slot
-from bhpt.trainers.naming import refuse_during_import
+from bhpt.trainers.import_names import refuse_during_import
 from bhpt.trainers.specs import TrainerSpec
 
 _TICK_S = 0.1  # an end that no connection tells of is noticed after this long

@@ -14,7 +14,7 @@ from bhpt.domain.errors import Misuse
 from bhpt.executors.interface import Failure, FailureKind, Job, Report, Running
 
 PerEpoch = Callable[[int, int], float]
-Table = PerEpoch | FloatArray | Sequence[Sequence[float]] | float
+LossTable = PerEpoch | FloatArray | Sequence[Sequence[float]] | float
 _STATE = "simulated.json"
 
 
@@ -54,8 +54,8 @@ class SimulatedExecutor:
 
     def __init__(
         self,
-        losses: Table,
-        seconds: Table = 1.0,
+        losses: LossTable,
+        seconds: LossTable = 1.0,
         slots: int = 1,
         faults: Mapping[int, Fault] | Callable[[Job], Fault | None] | None = None,
         *,
@@ -197,7 +197,7 @@ class SimulatedExecutor:
         )
 
 
-def _per_epoch(table: Table) -> PerEpoch:
+def _per_epoch(table: LossTable) -> PerEpoch:
     if callable(table):
         return table
     if isinstance(table, int | float):

@@ -9,12 +9,12 @@ import signal
 import time
 from dataclasses import dataclass, replace
 
-from bhpt.executors.alive import Alive
 from bhpt.executors.interface import Failure, FailureKind, Job, Report, Running
+from bhpt.executors.live_trainers import Alive
 from bhpt.executors.logs import SlotLog
 from bhpt.executors.messages import Done, Failed, Ready, Reply, Unusable, order_of
 from bhpt.executors.processes import WorkerProcess, wait_until_dead
-from bhpt.trainers.exits import how_it_ended
+from bhpt.trainers.exit_words import how_it_ended
 from bhpt.trainers.specs import TrainerSpec
 
 _LINGER_S = 1.0  # what has hung up may take this long to be gone

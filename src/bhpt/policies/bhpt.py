@@ -14,8 +14,8 @@ from bhpt.beliefs.freeze_thaw import Mixture
 from bhpt.beliefs.interface import Belief
 from bhpt.beliefs.posterior import Ends
 from bhpt.domain import FloatArray, IntArray, View
+from bhpt.policies.action_values import best_other, expected_min, pick
 from bhpt.policies.interface import Decision, Explanation
-from bhpt.policies.values import best_other, expected_min, pick
 
 
 @dataclass(frozen=True, eq=False)

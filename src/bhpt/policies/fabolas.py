@@ -16,9 +16,9 @@ import numpy as np
 from bhpt.beliefs.scale import Scale
 from bhpt.domain import BoolArray, Curves, FloatArray, IntArray, View
 from bhpt.policies import fabolas_model as model
-from bhpt.policies.improvement import log_improvement
+from bhpt.policies.expected_improvement import log_improvement
 from bhpt.policies.interface import Decision, Explanation, refuse_side_by_side
-from bhpt.policies.minimiser import Looks, information_gains
+from bhpt.policies.minimiser_entropy import Looks, information_gains
 
 _SCALE = Scale("log", running=False)
 _REPRESENTERS = 50  # arms among which the minimiser is sought, as in Fabolas
@@ -132,13 +132,13 @@ def following(view: View, last: Turn, start: int) -> Turn:
     return Turn(start, arm, level, thetas, fitted)
 
 
-def observe(view: View, curves: Curves) -> model.Observed:
+def observe(view: View, curves: Curves) -> model.FabolasData:
     """The losses at every level that an arm has reached."""
     steps = levels(view)
     epochs = np.minimum(steps * view.unit, curves.epochs)
     scaled = _SCALE.apply(curves, view.untrained)
     row, level = np.nonzero(curves.counts[:, None] >= epochs)
-    return model.Observed(
+    return model.FabolasData(
         features=view.features[curves.visited[row]],
         basis=model.basis(steps, int(steps[-1]))[level],
         values=scaled.values[row, epochs[level] - 1],
@@ -149,7 +149,7 @@ def best_look(
     view: View,
     curves: Curves,
     settings: list[model.Setting],
-    seen: model.Observed,
+    seen: model.FabolasData,
     allowed: BoolArray,
     rng: np.random.Generator,
 ) -> tuple[int, int]:
@@ -173,7 +173,7 @@ def best_look(
 def representers(
     view: View,
     settings: list[model.Setting],
-    seen: model.Observed,
+    seen: model.FabolasData,
     allowed: BoolArray,
     rng: np.random.Generator,
 ) -> IntArray:

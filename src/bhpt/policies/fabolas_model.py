@@ -24,7 +24,7 @@ _SPREAD = (0.7, 1.0, 1.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Observed:
+class FabolasData:
     """Losses of partly trained arms.
 
     Attributes:
@@ -84,7 +84,7 @@ def centre(features: int) -> FloatArray:
     return np.array([*_CENTRE[:4], *[_CENTRE[4]] * features])
 
 
-def noisy(setting: Setting, seen: Observed) -> FloatArray:
+def noisy(setting: Setting, seen: FabolasData) -> FloatArray:
     """Covariance of the observations, [N, N]."""
     ff, fh, hh = setting.blocks(seen.features, seen.features)
     b = seen.basis
@@ -93,13 +93,13 @@ def noisy(setting: Setting, seen: Observed) -> FloatArray:
     return covariance
 
 
-def centred(seen: Observed) -> FloatArray:
+def centred(seen: FabolasData) -> FloatArray:
     """Observations less their prior mean, [N]."""
     return seen.values - _MEANS[0] - _MEANS[1] * seen.basis
 
 
 def fit(
-    seen: Observed, start: FloatArray, rng: np.random.Generator, *, samples: int, burn: int
+    seen: FabolasData, start: FloatArray, rng: np.random.Generator, *, samples: int, burn: int
 ) -> list[FloatArray]:
     """Slice sampled θ given the observations."""
     middle = centre(seen.features.shape[1])
@@ -113,7 +113,7 @@ def fit(
     return draw_settings(log_density, start, rng, samples=samples, burn=burn, thin=1)
 
 
-def condition(setting: Setting, seen: Observed, points: FloatArray) -> Pair:
+def condition(setting: Setting, seen: FabolasData, points: FloatArray) -> Pair:
     """F and H at points [M, D] given the observations."""
     ff, fh, hh = setting.blocks(points, points)
     prior = np.block([[ff, fh], [fh, hh]])
@@ -126,7 +126,7 @@ def condition(setting: Setting, seen: Observed, points: FloatArray) -> Pair:
 
 
 def at_the_end(
-    setting: Setting, seen: Observed, points: FloatArray
+    setting: Setting, seen: FabolasData, points: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Mean and standard deviation of F alone at points [M, D]: no covariance, for many arms."""
     across_ff, across_fh, _ = setting.blocks(seen.features, points)

@@ -16,8 +16,8 @@ import numpy as np
 
 from bhpt.beliefs.learned.ends import LearnedEnds
 from bhpt.beliefs.learned.network import preferences, trunk
-from bhpt.beliefs.learned.observing import Sight, see
-from bhpt.beliefs.learned.weights import Trained, shipped
+from bhpt.beliefs.learned.network_inputs import Sight, see
+from bhpt.beliefs.learned.weights import NetworkWeights, shipped
 from bhpt.domain import BoolArray, FloatArray, View
 from bhpt.policies.interface import Decision, Explanation
 
@@ -33,7 +33,7 @@ class Learned:
         ends: Predicts what is shown beside the choice.
     """
 
-    weights: Trained = field(default_factory=lambda: shipped("policy"))
+    weights: NetworkWeights = field(default_factory=lambda: shipped("policy"))
     ends: LearnedEnds = field(default_factory=lambda: LearnedEnds(shipped("ends")))
 
     def decide(self, view: View) -> Decision | None:

@@ -23,9 +23,9 @@ from bhpt.beliefs.freeze_thaw import Mixture
 from bhpt.beliefs.interface import Belief
 from bhpt.beliefs.posterior import Ends, Posterior
 from bhpt.domain import FloatArray, IntArray, View
+from bhpt.policies.action_values import FAR, best_other, expected_min, expected_min_lines, pick
 from bhpt.policies.bhpt import explain, horizon_epochs
 from bhpt.policies.interface import Decision
-from bhpt.policies.values import FAR, best_other, expected_min, expected_min_lines, pick
 
 _PRICES = 32  # more distinct prices than this are rounded to as many levels
 _CELLS = 2**21  # most units × lines that are looked at together: 16 megabytes

@@ -25,8 +25,8 @@ from scipy.stats import qmc
 from bhpt.beliefs.freeze_thaw import Mixture
 from bhpt.beliefs.posterior import Ends
 from bhpt.domain import FloatArray, IntArray, View
+from bhpt.policies.action_values import expected_min
 from bhpt.policies.bhpt import Bhpt, horizon_epochs
-from bhpt.policies.values import expected_min
 
 WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 DEPTHS = (1, 2, 4, 8)
@@ -45,7 +45,7 @@ _Z = normal_draws(_CANDIDATES)
 
 
 @dataclass(frozen=True)
-class Plan:
+class PricedPlan:
     """A plan's worth and the arm that it starts with."""
 
     worth: float
@@ -66,9 +66,9 @@ class Plans(Bhpt):
 
     def _best(
         self, view: View, mixture: Mixture, ends: Ends, top: int, rng: np.random.Generator
-    ) -> Plan:
+    ) -> PricedPlan:
         """The best of committing now and of all plans."""
-        best = Plan(min(float(ends.mean[top]), mixture.scaled.best), top, "commit to it")
+        best = PricedPlan(min(float(ends.mean[top]), mixture.scaled.best), top, "commit to it")
         tie = rng.random(view.arms)
         units = view.left / view.price
         for depth in DEPTHS:
@@ -102,7 +102,7 @@ class Plans(Bhpt):
         shape: tuple[int, int],
         draws: tuple[IntArray, FloatArray],
         tie: FloatArray,
-    ) -> Plan | None:
+    ) -> PricedPlan | None:
         """W of the best plan of this shape, and its first arm."""
         width, depth = shape
         rows, z = draws
@@ -120,4 +120,6 @@ class Plans(Bhpt):
         rest[chosen] = np.inf
         drawn = own[chosen, None] + moved[chosen, None] * z[rows[chosen]]
         worth = np.minimum(drawn.min(axis=0), min(float(rest.min()), zeta)).mean()
-        return Plan(float(worth), int(chosen[0]), f"first of {width} arms to get {depth} units")
+        return PricedPlan(
+            float(worth), int(chosen[0]), f"first of {width} arms to get {depth} units"
+        )

@@ -11,11 +11,10 @@ from bhpt.beliefs.learned.weights import read_weights, without_names
 from bhpt.beliefs.scale import Scale
 from bhpt.domain import Misuse
 from bhpt.policies.bhpt import Bhpt
-from bhpt.policies.by_name import ByName
+from bhpt.policies.default import DefaultPolicy
 from bhpt.policies.entropy import EntropySearch
 from bhpt.policies.fabolas import Fabolas
 from bhpt.policies.gp_ei import GpEi, drawn_landscape
-from bhpt.policies.home_stretch import HomeStretch
 from bhpt.policies.interface import Policy
 from bhpt.policies.learned import Learned
 from bhpt.policies.next_unit import NextUnit
@@ -31,6 +30,7 @@ from bhpt.policies.schedules import (
     successive_halving,
 )
 from bhpt.policies.smac import make_smac
+from bhpt.policies.staged import StagedPolicy
 from bhpt.policies.to_the_end import ToTheEnd
 
 
@@ -43,7 +43,7 @@ class Truth:
 
 
 @dataclass(frozen=True)
-class Entry:
+class PolicyEntry:
     """A policy that can be named.
 
     Attributes:
@@ -107,49 +107,57 @@ def gp_ei(truth: Truth | None) -> Policy:
     return ToTheEnd(GpEi(known))
 
 
-def _nameless(learned: Learned) -> HomeStretch:
+def _nameless(learned: Learned) -> StagedPolicy:
     """What the default does where names tell nothing; it is never told the truth."""
     blind = Learned(without_names(learned.weights), learned.ends)
-    return HomeStretch(Bhpt(our_belief(None)), blind, Scheduled(successive_halving))
+    return StagedPolicy(Bhpt(our_belief(None)), blind, Scheduled(successive_halving))
 
 
-def _default(learned: Learned) -> ByName:
+def _default(learned: Learned) -> DefaultPolicy:
     """What a user gets who names none."""
-    return ByName(learned, Promising(learned.ends), _nameless(learned))
+    return DefaultPolicy(learned, Promising(learned.ends), _nameless(learned))
 
 
 ENTRIES = (
-    Entry("default", "learned, with a second opinion on curves", lambda _: _default(Learned())),
-    Entry("learned", "a network that has played many studies", lambda _: Learned()),
-    Entry(
+    PolicyEntry(
+        "default", "learned, with a second opinion on curves", lambda _: _default(Learned())
+    ),
+    PolicyEntry("learned", "a network that has played many studies", lambda _: Learned()),
+    PolicyEntry(
         "nameless",
         "default where no name is known: bhpt, then learned",
         lambda _: _nameless(Learned()),
     ),
-    Entry("bhpt", "the paper's rule: lowest Q, then commit", lambda t: Bhpt(paper_belief(t))),
-    Entry("bhpt-eps", "BHPT-ε, ε = 0.5", lambda t: Bhpt(paper_belief(t), epsilon=0.5)),
-    Entry("q-alone", "BHPT without committing", lambda t: Bhpt(paper_belief(t), None, False)),
-    Entry("q-eps-alone", "BHPT-ε without it", lambda t: Bhpt(paper_belief(t), 0.5, False)),
-    Entry("next-unit", "the value of the next unit", lambda t: NextUnit(our_belief(t))),
-    Entry("plans", "d units to each of m arms, then commit", lambda t: Plans(wary_belief(t))),
-    Entry("bhpt-sampled", "bhpt, never told the truth", lambda t: Bhpt(sampled_belief(t))),
-    Entry("next-unit-sampled", "next-unit, likewise", lambda t: NextUnit(sampled_belief(t))),
-    Entry("random", "random arms, each to the end", lambda _: Scheduled(random_search)),
-    Entry("gp-ei", "a Gaussian process on finished arms, expected improvement", gp_ei),
-    Entry("smac", "the package SMAC on finished arms (extra: smac)", lambda _: make_smac()),
-    Entry("fabolas", "information per cost; part of the training as fidelity", lambda _: Fabolas()),
-    Entry(
+    PolicyEntry("bhpt", "the paper's rule: lowest Q, then commit", lambda t: Bhpt(paper_belief(t))),
+    PolicyEntry("bhpt-eps", "BHPT-ε, ε = 0.5", lambda t: Bhpt(paper_belief(t), epsilon=0.5)),
+    PolicyEntry("q-alone", "BHPT without committing", lambda t: Bhpt(paper_belief(t), None, False)),
+    PolicyEntry("q-eps-alone", "BHPT-ε without it", lambda t: Bhpt(paper_belief(t), 0.5, False)),
+    PolicyEntry("next-unit", "the value of the next unit", lambda t: NextUnit(our_belief(t))),
+    PolicyEntry("plans", "d units to each of m arms, then commit", lambda t: Plans(wary_belief(t))),
+    PolicyEntry("bhpt-sampled", "bhpt, never told the truth", lambda t: Bhpt(sampled_belief(t))),
+    PolicyEntry("next-unit-sampled", "next-unit, likewise", lambda t: NextUnit(sampled_belief(t))),
+    PolicyEntry("random", "random arms, each to the end", lambda _: Scheduled(random_search)),
+    PolicyEntry("gp-ei", "a Gaussian process on finished arms, expected improvement", gp_ei),
+    PolicyEntry("smac", "the package SMAC on finished arms (extra: smac)", lambda _: make_smac()),
+    PolicyEntry(
+        "fabolas", "information per cost; part of the training as fidelity", lambda _: Fabolas()
+    ),
+    PolicyEntry(
         "freeze-thaw",
         "entropy search on asymptotes, basket of old and new arms",
         lambda t: EntropySearch(freeze_thaw_belief(t)),
     ),
-    Entry("rollout", "three steps rolled out under EI", lambda t: Rollout(paper_belief(t))),
-    Entry("hyperband", "η = 3, promotions resume", lambda _: Scheduled(hyperband)),
-    Entry("sh", "successive halving sized to the budget", lambda _: Scheduled(successive_halving)),
-    Entry("asha", "asynchronous successive halving", lambda _: Scheduled(asha)),
-    Entry("i-epoch", "1-Epoch: try, then the best to the end", lambda _: Scheduled(i_epoch(1))),
-    Entry("2-epoch", "the same with 2 units each", lambda _: Scheduled(i_epoch(2))),
-    Entry("5-epoch", "the same with 5 units each", lambda _: Scheduled(i_epoch(5))),
+    PolicyEntry("rollout", "three steps rolled out under EI", lambda t: Rollout(paper_belief(t))),
+    PolicyEntry("hyperband", "η = 3, promotions resume", lambda _: Scheduled(hyperband)),
+    PolicyEntry(
+        "sh", "successive halving sized to the budget", lambda _: Scheduled(successive_halving)
+    ),
+    PolicyEntry("asha", "asynchronous successive halving", lambda _: Scheduled(asha)),
+    PolicyEntry(
+        "i-epoch", "1-Epoch: try, then the best to the end", lambda _: Scheduled(i_epoch(1))
+    ),
+    PolicyEntry("2-epoch", "the same with 2 units each", lambda _: Scheduled(i_epoch(2))),
+    PolicyEntry("5-epoch", "the same with 5 units each", lambda _: Scheduled(i_epoch(5))),
 )
 _TRAINED: dict[str, Callable[[Learned], Policy]] = {
     "default": _default,

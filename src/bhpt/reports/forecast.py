@@ -27,8 +27,8 @@ from bhpt.policies.interface import Policy
 from bhpt.policies.registry import make_policy, our_belief
 from bhpt.storage import read_store
 from bhpt.study import State, fold, look
-from bhpt.study.asking import workers
-from bhpt.study.look import Prospects
+from bhpt.study.deciding import workers
+from bhpt.study.pricing import Prospects
 
 _DRAWS = 1000
 _SHARED_BY = (1, 2, 3, 4, 6, 8)  # how many arms a plan may spread the budget over

@@ -2,8 +2,8 @@
 
 from bhpt.spaces.configs import Config, plain_config
 from bhpt.spaces.files import load_space
-from bhpt.spaces.inferred import encode_configs
-from bhpt.spaces.meanings import ROLES, meanings
+from bhpt.spaces.inferred_ranges import encode_configs
+from bhpt.spaces.name_roles import ROLES, meanings
 from bhpt.spaces.space import Space, parse_space
 
 __all__ = [

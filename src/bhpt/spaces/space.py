@@ -16,7 +16,7 @@ import numpy as np
 from bhpt.domain import FloatArray, Misuse
 from bhpt.spaces.columns import NEUTRAL, indicator, join, one_hot, scatter
 from bhpt.spaces.configs import Config, identity, plain_configs
-from bhpt.spaces.drawing import draw, draw_near
+from bhpt.spaces.sampling import draw, draw_near
 from bhpt.spaces.short_form import first_line, from_short_form
 
 

@@ -2,8 +2,8 @@
 
 from bhpt.study.codec import NewerVersion, decode_event, encode_event
 from bhpt.study.log import Busy, Conflict, EventLog, Fenced, Journal, Keep, MemoryLog
-from bhpt.study.look import look
 from bhpt.study.plan import Plan, Search, Training
+from bhpt.study.pricing import look
 from bhpt.study.state import State, apply, fold
 from bhpt.study.study import AskedUnit, Study
 

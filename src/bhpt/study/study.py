@@ -12,13 +12,13 @@ from bhpt.domain.closing import Closing
 from bhpt.policies.interface import Policy
 from bhpt.policies.registry import make_policy
 from bhpt.spaces import Config
-from bhpt.study.asking import next_unit
-from bhpt.study.drafting import default_epochs, first_events
+from bhpt.study.creation import default_epochs, first_events
+from bhpt.study.deciding import next_unit
 from bhpt.study.events import BudgetAdded, Event, SessionEnded, SessionStarted
 from bhpt.study.log import EventLog, Journal, Keep, MemoryLog
 from bhpt.study.plan import Training
+from bhpt.study.settling import Receipt, Run, failure, report
 from bhpt.study.state import Attempt, State
-from bhpt.study.telling import Receipt, Run, failure, report
 
 
 @dataclass(frozen=True, slots=True)

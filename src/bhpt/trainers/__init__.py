@@ -1,7 +1,7 @@
 """Three kinds of trainer, trained unit by unit: a class, a generator function, a command."""
 
+from bhpt.trainers.import_names import name_of, refuse_during_import, resolve
 from bhpt.trainers.interface import BadReport, Trained, Trainer, TrainerFailed, Work
-from bhpt.trainers.naming import name_of, refuse_during_import, resolve
 from bhpt.trainers.specs import (
     Command,
     Imported,

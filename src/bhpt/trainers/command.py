@@ -31,7 +31,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bhpt.trainers.exits import how_it_ended
+from bhpt.trainers.exit_words import how_it_ended
 from bhpt.trainers.interface import BadReport, Trained, TrainerFailed, Work
 
 _LOSS = re.compile(r"bhpt\s+loss\s+(.*)", re.ASCII)

@@ -11,8 +11,8 @@ from bhpt.domain.errors import Misuse
 from bhpt.trainers.command import CommandTrainer
 from bhpt.trainers.four_methods import ClassTrainer, FourMethods
 from bhpt.trainers.generator import GeneratorTrainer
+from bhpt.trainers.import_names import name_of, refuse_during_import, resolve
 from bhpt.trainers.interface import Trainer
-from bhpt.trainers.naming import name_of, refuse_during_import, resolve
 
 _METHODS = ("step", "save", "load")
 

@@ -9,7 +9,7 @@ from bhpt.checkpoints import DiskFull, UnsafeCheckpoint
 from bhpt.executors import Executor, Failure, FailureKind, Report, Running
 from bhpt.policies.interface import Explanation, Policy
 from bhpt.study import Busy, Journal, State
-from bhpt.study.asking import next_unit
+from bhpt.study.deciding import next_unit
 from bhpt.study.events import (
     CheckpointDropped,
     Event,
@@ -20,10 +20,10 @@ from bhpt.study.events import (
     SessionEnded,
     SessionStarted,
 )
+from bhpt.study.settling import Run, dearer, failure, hopeless, reconcile, report
 from bhpt.study.state import Attempt
-from bhpt.study.telling import Run, dearer, failure, hopeless, reconcile, report
+from bhpt.tuning.checkpoint_session import Freezer
 from bhpt.tuning.errors import Paused, TrainerBroken
-from bhpt.tuning.freezer import Freezer
 from bhpt.tuning.interrupts import Interrupts
 from bhpt.tuning.limits import Extend, Stop, hung_after, next_look, verdict
 from bhpt.tuning.options import Options

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from bhpt.study import State
-from bhpt.study.look import STOPPING_S
+from bhpt.study.pricing import STOPPING_S
 from bhpt.study.state import Attempt
 
 _HUNG_TIMES = 10.0  # a unit that takes so many times its prediction hangs

@@ -18,14 +18,14 @@ from bhpt.policies.registry import make_policy
 from bhpt.storage import Address, Store, create_store, open_store
 from bhpt.storage.files import exists
 from bhpt.study import Journal, Keep, Study, Training
-from bhpt.study.drafting import default_epochs, first_events
+from bhpt.study.creation import default_epochs, first_events
 from bhpt.study.events import BudgetAdded, SessionStarted
 from bhpt.study.study import policy_name
 from bhpt.trainers.specs import TrainerSpec, spec_from_json, spec_of, spec_to_json
+from bhpt.tuning.checkpoint_session import Freezer
 from bhpt.tuning.driver import Driver, Rooms, Watch, drive
 from bhpt.tuning.errors import Paused, TrainerBroken
 from bhpt.tuning.folder import StudyFolder
-from bhpt.tuning.freezer import Freezer
 from bhpt.tuning.interrupts import catching
 from bhpt.tuning.options import Options
 from bhpt.tuning.result import Result, result_of

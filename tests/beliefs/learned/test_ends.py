@@ -7,7 +7,7 @@ import pytest
 
 from bhpt.beliefs.learned.ends import Histogram, LearnedEnds
 from bhpt.beliefs.learned.network import EDGES
-from bhpt.beliefs.learned.observing import at_rest
+from bhpt.beliefs.learned.network_inputs import at_rest
 from bhpt.beliefs.learned.weights import shipped
 from bhpt.bench.calibration import score
 from bhpt.bench.tasks import PACKAGED, packaged

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bhpt.beliefs.learned.features import NOISE, OPINIONS, Geometry, Moment, features, geometry
-from bhpt.beliefs.learned.knowledge import opinions
+from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.beliefs.learned.network import preferences, trunk
-from bhpt.beliefs.learned.observing import looked_at, observe, see, tried_too
+from bhpt.beliefs.learned.network_inputs import looked_at, observe, see, tried_too
 from bhpt.beliefs.scale import estimate_untrained
 from bhpt.domain import Curves, FloatArray, IntArray, View
 from bhpt.spaces import ROLES, meanings

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from bhpt.beliefs.learned.features import OPINIONS
-from bhpt.beliefs.learned.knowledge import opinions
+from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.beliefs.learned.network import EDGES, histogram, preferences, trunk
-from bhpt.beliefs.learned.observing import see
-from bhpt.beliefs.learned.weights import Trained, read_weights, shipped, without_names
+from bhpt.beliefs.learned.network_inputs import see
+from bhpt.beliefs.learned.weights import NetworkWeights, read_weights, shipped, without_names
 from bhpt.domain import Curves, FloatArray, Misuse, View
 from bhpt.spaces import ROLES
 
@@ -143,8 +143,8 @@ def test_the_order_of_roles_would_be_noticed() -> None:
 
 def test_weights_are_told_apart_by_identity() -> None:
     """So that what follows from them can be remembered: equal numbers are not the same weights."""
-    one = Trained(shipped("policy"))
-    other = Trained({name: value.copy() for name, value in one.items()})
+    one = NetworkWeights(shipped("policy"))
+    other = NetworkWeights({name: value.copy() for name, value in one.items()})
     assert one == one
     assert not one == other  # noqa: SIM201
     assert one not in {other, shipped("policy")}
@@ -157,7 +157,7 @@ def test_weights_are_told_apart_by_identity() -> None:
 
 def test_opinions_of_other_weights_are_not_those_remembered() -> None:
     view, weights = moment(), shipped("policy")
-    lies = Trained({**weights, "said": -weights["said"], "said_bias": -weights["said_bias"]})
+    lies = NetworkWeights({**weights, "said": -weights["said"], "said_bias": -weights["said_bias"]})
     truth, lied = see(view, weights).arms, see(view, lies).arms
     np.testing.assert_allclose(lied[:, 43:46], -truth[:, 43:46], atol=1e-5)
     np.testing.assert_array_equal(see(view, weights).arms, truth)

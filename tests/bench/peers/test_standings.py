@@ -8,11 +8,11 @@ from bhpt.bench.metrics import Score
 from bhpt.bench.peers.markdown import markdown
 from bhpt.bench.peers.standings import ALL, Comparison, ranked, resampled, write_csv
 from bhpt.bench.peers.suites import Suite
-from bhpt.bench.table import Row, Run
+from bhpt.bench.table import ResultRow, Row
 
 
 def row(task: str, policy: str, seed: int, regret: float, budget: int = 10) -> Row:
-    return Row(Run(task, policy, budget, seed), Score(0.0, regret, 0, 0, 0, 0.0, 5.0))
+    return Row(ResultRow(task, policy, budget, seed), Score(0.0, regret, 0, 0, 0, 0.0, 5.0))
 
 
 SUITES = (Suite("a", ("a1", "a2")), Suite("b", ("b1",)))

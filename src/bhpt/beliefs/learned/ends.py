@@ -12,8 +12,8 @@ from functools import cached_property
 import numpy as np
 
 from bhpt.beliefs.learned.network import EDGES, histogram, trunk
-from bhpt.beliefs.learned.observing import at_rest, see
-from bhpt.beliefs.learned.weights import Trained
+from bhpt.beliefs.learned.network_inputs import at_rest, see
+from bhpt.beliefs.learned.weights import NetworkWeights
 from bhpt.beliefs.scale import untrained_loss
 from bhpt.domain import FloatArray, IntArray, View
 
@@ -89,7 +89,7 @@ _MIDDLE = _between(_LOW, _HIGH, np.full(len(_LOW), 0.5))
 class LearnedEnds:
     """Predicts ends with a network that was trained on many curves."""
 
-    weights: Trained
+    weights: NetworkWeights
 
     def histogram(self, view: View) -> Histogram:
         """Chances of further improvement of each arm within its horizon."""

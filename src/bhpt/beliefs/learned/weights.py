@@ -11,7 +11,7 @@ from bhpt.beliefs.learned.features import Array
 from bhpt.domain import Misuse
 
 
-class Trained(dict[str, Array]):
+class NetworkWeights(dict[str, Array]):
     """Weights as they were trained, with what they know of names if they do (`told` and so on).
 
     They do not change, and are told apart by identity: so what follows from them is remembered.
@@ -32,7 +32,7 @@ _OF_NAMES = ("told", "deeper", "said")  # layers that know what names mean
 
 
 @cache
-def shipped(name: Literal["policy", "ends"]) -> Trained:
+def shipped(name: Literal["policy", "ends"]) -> NetworkWeights:
     """Weights of the network that chooses arms, or of the one that predicts ends."""
     file = resources.files("bhpt.beliefs.learned") / "data" / f"{name}.npz"
     with resources.as_file(file) as path:
@@ -40,7 +40,7 @@ def shipped(name: Literal["policy", "ends"]) -> Trained:
 
 
 @cache
-def read_weights(file: Path) -> Trained:
+def read_weights(file: Path) -> NetworkWeights:
     """Weights from a file, such as training writes.
 
     Raises:
@@ -48,7 +48,7 @@ def read_weights(file: Path) -> Trained:
     """
     try:
         with np.load(file, allow_pickle=False) as arrays:
-            weights = Trained({key: np.asarray(arrays[key], np.float32) for key in arrays})
+            weights = NetworkWeights({key: np.asarray(arrays[key], np.float32) for key in arrays})
     except (OSError, ValueError, EOFError) as error:
         raise Misuse(f"weights {file} cannot be read: {error}") from error
     if "arm" not in weights:
@@ -57,6 +57,8 @@ def read_weights(file: Path) -> Trained:
 
 
 @cache
-def without_names(trained: Trained) -> Trained:
+def without_names(trained: NetworkWeights) -> NetworkWeights:
     """The same network, told nothing about names."""
-    return Trained({k: v for k, v in trained.items() if k.removesuffix("_bias") not in _OF_NAMES})
+    return NetworkWeights(
+        {k: v for k, v in trained.items() if k.removesuffix("_bias") not in _OF_NAMES}
+    )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bhpt.bench.catalogue import load
-from bhpt.bench.drawing import look, panels
+from bhpt.bench.figure_style import look, panels
 from bhpt.bench.paper.plan import SYNTHETIC
 from bhpt.bench.simulate import simulate
 from bhpt.domain import Curves, FloatArray, IntArray, View
@@ -30,7 +30,7 @@ _TOP, _OTHER = look("bhpt").color, look("bhpt-eps").color
 
 
 @dataclass(frozen=True, eq=False)
-class Moment:
+class ActionValueMoment:
     """All predicted ends and values at one step.
 
     Attributes:
@@ -71,7 +71,7 @@ class Moment:
         return float(np.delete(self.mean, self.top).min())
 
 
-def find_moment() -> Moment:
+def find_moment() -> ActionValueMoment:
     """The exploring step of one run at which both of the areas that make Q are largest."""
     task = load(SYNTHETIC, _SEED)
     run = simulate(task, Bhpt(paper_belief(task.truth)), _BUDGET, _SEED)
@@ -95,15 +95,17 @@ def find_moment() -> Moment:
     return max(moments, key=lambda m: min(m.worth[m.top], m.worth[m.rival]))
 
 
-def _moment(step: int, view: View) -> Moment:
+def _moment(step: int, view: View) -> ActionValueMoment:
     mixture = paper_belief(load(SYNTHETIC, _SEED).truth).condition(view)
     horizon = horizon_epochs(view, view.horizon)
     ends = mixture.ends(horizon)
     values = action_values(mixture, horizon)
-    return Moment(step, ends.mean, np.sqrt(ends.variance), values, view.curves.count_by_arm)
+    return ActionValueMoment(
+        step, ends.mean, np.sqrt(ends.variance), values, view.curves.count_by_arm
+    )
 
 
-def write_csv(moment: Moment, path: Path) -> None:
+def write_csv(moment: ActionValueMoment, path: Path) -> None:
     """The numbers of the figure."""
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -113,7 +115,7 @@ def write_csv(moment: Moment, path: Path) -> None:
             writer.writerow([arm, *row])
 
 
-def draw(moment: Moment) -> "Figure":
+def draw(moment: ActionValueMoment) -> "Figure":
     """The two areas that make Q, the ends of the leading arms, and what each is worth."""
     figure, (left, middle, right) = panels(3, columns=3, width=4.9, height=4.6)
     _areas(left, moment)
@@ -128,7 +130,7 @@ def draw(moment: Moment) -> "Figure":
     return figure
 
 
-def _areas(axis: "Axes", moment: Moment) -> None:
+def _areas(axis: "Axes", moment: ActionValueMoment) -> None:
     top, rival = moment.top, moment.rival
     first, second = float(moment.mean[top]), moment.others_best
     wide = float(max(moment.deviation[top], moment.deviation[rival]))
@@ -149,7 +151,7 @@ def _areas(axis: "Axes", moment: Moment) -> None:
     axis.legend(frameon=False, fontsize=9)
 
 
-def _ends(axis: "Axes", moment: Moment, order: IntArray) -> None:
+def _ends(axis: "Axes", moment: ActionValueMoment, order: IntArray) -> None:
     place = np.arange(len(order))
     colors = _colors(moment, order)
     low, high = moment.mean - moment.deviation, moment.mean + moment.deviation
@@ -162,7 +164,7 @@ def _ends(axis: "Axes", moment: Moment, order: IntArray) -> None:
     axis.set_title("the leading arms: ĉ blue, a red", fontsize=10)
 
 
-def _worths(axis: "Axes", moment: Moment, order: IntArray) -> None:
+def _worths(axis: "Axes", moment: ActionValueMoment, order: IntArray) -> None:
     place = np.arange(len(order))
     axis.barh(place, moment.worth[order], color=_colors(moment, order), height=0.7)
     axis.set_yticks(place, [str(arm) for arm in order], fontsize=8)
@@ -172,7 +174,7 @@ def _worths(axis: "Axes", moment: Moment, order: IntArray) -> None:
     axis.set_title("the lowest Q is run", fontsize=10)
 
 
-def _colors(moment: Moment, order: IntArray) -> list[str]:
+def _colors(moment: ActionValueMoment, order: IntArray) -> list[str]:
     return [
         _TOP if arm == moment.top else _OTHER if arm == moment.rival else "#8a8a8a"
         for arm in order.tolist()

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from bhpt.bench.groups import GroupShare
-from bhpt.bench.paper.evidence import Evidence, Interval, interval
+from bhpt.bench.paper.evidence import MeanInterval, PaperEvidence, interval
 from bhpt.bench.paper.plan import SYNTHETIC, Collected
 
 Verdict = Literal["holds", "partly", "open", "does not hold", "not run"]
@@ -42,7 +42,7 @@ class Claim:
 
 def judge(collected: Collected) -> list[Claim]:
     """All claims."""
-    evidence = Evidence(collected.rows)
+    evidence = PaperEvidence(collected.rows)
     return [
         vanishing_regret(evidence),
         lowest_on_synthetic(evidence),
@@ -59,7 +59,7 @@ def judge(collected: Collected) -> list[Claim]:
     ]
 
 
-def vanishing_regret(evidence: Evidence) -> Claim:
+def vanishing_regret(evidence: PaperEvidence) -> Claim:
     """R_B → 0 for BHPT on drawn curves."""
     says = "BHPT's regret goes to 0 as B grows (synthetic)"
     budgets = evidence.budgets(SYNTHETIC, "bhpt")
@@ -72,19 +72,21 @@ def vanishing_regret(evidence: Evidence) -> Claim:
     return Claim(says, measured, "holds" if good else "does not hold")
 
 
-def lowest_on_synthetic(evidence: Evidence) -> Claim:
+def lowest_on_synthetic(evidence: PaperEvidence) -> Claim:
     """BHPT's regret is the lowest of the figure at every budget."""
     says = "BHPT or BHPT-ε has the lowest regret at every budget (synthetic)"
     return _lowest(evidence, (SYNTHETIC,), BASELINES, says)
 
 
-def lowest_on_real(evidence: Evidence, tasks: Sequence[str]) -> Claim:
+def lowest_on_real(evidence: PaperEvidence, tasks: Sequence[str]) -> Claim:
     """The same on the real tasks, against the methods that the paper shows there."""
     says = "BHPT or BHPT-ε beats SMAC, Hyperband, Fabolas and FreezeThaw on the real tasks"
     return _lowest(evidence, tasks, REAL_BASELINES, says)
 
 
-def _lowest(evidence: Evidence, tasks: Sequence[str], rivals: Sequence[str], says: str) -> Claim:
+def _lowest(
+    evidence: PaperEvidence, tasks: Sequence[str], rivals: Sequence[str], says: str
+) -> Claim:
     """Compare the better of BHPT and BHPT-ε with the best rival, at every budget."""
     cells, ahead, behind = 0, 0, 0
     surely: list[str] = []
@@ -118,11 +120,11 @@ def _lowest(evidence: Evidence, tasks: Sequence[str], rivals: Sequence[str], say
     return Claim(says, measured, "does not hold" if behind > ahead else "partly")
 
 
-def _best(evidence: Evidence, task: str, budget: int, policies: Sequence[str]) -> str:
+def _best(evidence: PaperEvidence, task: str, budget: int, policies: Sequence[str]) -> str:
     return min(policies, key=lambda policy: evidence.mean(task, policy, budget).mean)
 
 
-def bo_against_hyperband(evidence: Evidence) -> Claim:
+def bo_against_hyperband(evidence: PaperEvidence) -> Claim:
     """GP-EI wins at the smallest budget and loses at the largest."""
     says = "Plain BO beats Hyperband at small B and loses at large B (synthetic)"
     budgets, gaps = _gaps(evidence, "gp-ei", "hyperband")
@@ -134,7 +136,7 @@ def bo_against_hyperband(evidence: Evidence) -> Claim:
     return Claim(says, measured, verdict)
 
 
-def rollout_like_hyperband(evidence: Evidence) -> Claim:
+def rollout_like_hyperband(evidence: PaperEvidence) -> Claim:
     """Rollout's regret is about Hyperband's."""
     says = "Rollout behaves like Hyperband (synthetic)"
     budgets, gaps = _gaps(evidence, "rollout", "hyperband")
@@ -144,7 +146,7 @@ def rollout_like_hyperband(evidence: Evidence) -> Claim:
     return Claim(says, measured, _alike(gaps))
 
 
-def trend(evidence: Evidence, metric: str, *, rising: bool, says: str) -> Claim:
+def trend(evidence: PaperEvidence, metric: str, *, rising: bool, says: str) -> Claim:
     """A metric of BHPT and of GP-EI from the smallest to the largest budget."""
     parts, right = [], []
     for policy in ("bhpt", "gp-ei"):
@@ -161,10 +163,10 @@ def trend(evidence: Evidence, metric: str, *, rising: bool, says: str) -> Claim:
     return Claim(f"{says} (synthetic; BHPT and BO)", measured, verdict)
 
 
-def epsilon_on_real(evidence: Evidence, tasks: Sequence[str]) -> Claim:
+def epsilon_on_real(evidence: PaperEvidence, tasks: Sequence[str]) -> Claim:
     """BHPT-ε ahead in the smaller half of the budgets, BHPT in the larger."""
-    small: list[Interval] = []
-    large: list[Interval] = []
+    small: list[MeanInterval] = []
+    large: list[MeanInterval] = []
     parts = []
     for task in tasks:
         budgets = evidence.budgets(task, "bhpt", "bhpt-eps")
@@ -190,7 +192,7 @@ def epsilon_on_real(evidence: Evidence, tasks: Sequence[str]) -> Claim:
     return Claim(says, measured, verdict)
 
 
-def exhaustion_rule(evidence: Evidence) -> Claim:
+def exhaustion_rule(evidence: PaperEvidence) -> Claim:
     """Without the rule to commit regret rises, more for Q than for Q-ε."""
     says = "Dropping the exhaustion rule hurts, more so for Q than for Q-ε"
     budgets, plain = _gaps(evidence, "q-alone", "bhpt")
@@ -211,7 +213,7 @@ def exhaustion_rule(evidence: Evidence) -> Claim:
     return Claim(says, measured, "holds" if greedy_hurt else "partly")
 
 
-def sampled_hypers(evidence: Evidence) -> Claim:
+def sampled_hypers(evidence: PaperEvidence) -> Claim:
     """Sampled hyper-parameters against the true ones."""
     says = "Sampled hyper-parameters do about as well as true ones"
     budgets, gaps = _gaps(evidence, "bhpt-sampled", "bhpt")
@@ -246,7 +248,7 @@ def slow_family(shares: Sequence[GroupShare]) -> Claim:
 
 def _shares(
     shares: Sequence[GroupShare], task: str, group: str, policy: str
-) -> dict[int, Interval]:
+) -> dict[int, MeanInterval]:
     found: dict[int, list[float]] = {}
     for s in shares:
         if (s.run.task, s.group, s.run.policy) == (task, group, policy):
@@ -264,7 +266,7 @@ class Timing:
     paper: float | None
 
 
-def timings(evidence: Evidence, policies: Sequence[str]) -> list[Timing]:
+def timings(evidence: PaperEvidence, policies: Sequence[str]) -> list[Timing]:
     """Decision times of all policies that ran with that budget."""
     made = []
     for policy in policies:
@@ -274,7 +276,7 @@ def timings(evidence: Evidence, policies: Sequence[str]) -> list[Timing]:
     return made
 
 
-def decision_times(evidence: Evidence) -> Claim:
+def decision_times(evidence: PaperEvidence) -> Claim:
     """Hyperband and BO are cheap, BHPT moderate, Rollout far dearer than BHPT."""
     found = {t.policy: t for t in timings(evidence, tuple(_PAPER_SECONDS))}
     says = (
@@ -293,11 +295,11 @@ def decision_times(evidence: Evidence) -> Claim:
     return Claim(says, measured, "holds" if order else "partly")
 
 
-def _listed(budgets: Sequence[int], values: Sequence[Interval], digits: int = 3) -> str:
+def _listed(budgets: Sequence[int], values: Sequence[MeanInterval], digits: int = 3) -> str:
     return ", ".join(f"B={b} {v.text(digits)}" for b, v in zip(budgets, values, strict=True))
 
 
-def _gaps_listed(budgets: Sequence[int], gaps: Sequence[Interval]) -> str:
+def _gaps_listed(budgets: Sequence[int], gaps: Sequence[MeanInterval]) -> str:
     pairs = zip(budgets, gaps, strict=True)
     return ", ".join(f"B={b} {gap.text(signed=True)}" for b, gap in pairs)
 
@@ -306,17 +308,17 @@ def _signed(value: float) -> str:
     return f"{value:+z.3f}".replace("-", "−")
 
 
-def _mean(gaps: Sequence[Interval]) -> float:
+def _mean(gaps: Sequence[MeanInterval]) -> float:
     return float(np.mean([gap.mean for gap in gaps]))
 
 
-def _gaps(evidence: Evidence, one: str, other: str) -> tuple[list[int], list[Interval]]:
+def _gaps(evidence: PaperEvidence, one: str, other: str) -> tuple[list[int], list[MeanInterval]]:
     """Budgets at which both ran on the synthetic task, and their differences there."""
     budgets = evidence.budgets(SYNTHETIC, one, other)
     return budgets, [evidence.difference(SYNTHETIC, one, other, b) for b in budgets]
 
 
-def _alike(gaps: Sequence[Interval]) -> Verdict:
+def _alike(gaps: Sequence[MeanInterval]) -> Verdict:
     """Whether two methods are about the same at every budget."""
     apart = sum(abs(gap.mean) > _SAME and (gap.above or gap.below) for gap in gaps)
     if 2 * apart > len(gaps):

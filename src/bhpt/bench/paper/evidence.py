@@ -18,7 +18,7 @@ _FEWEST = 3  # two seeds that happen to agree prove nothing
 
 
 @dataclass(frozen=True)
-class Interval:
+class MeanInterval:
     """A mean over seeds and its 95% interval; infinitely wide for one or two of them."""
 
     mean: float
@@ -43,16 +43,16 @@ class Interval:
         return f"{self.mean:{'+' if signed else ''}z.{digits}f}{spread}".replace("-", "−")
 
 
-def interval(values: FloatArray) -> Interval:
+def interval(values: FloatArray) -> MeanInterval:
     """Mean of values over seeds."""
     count, mean = len(values), float(np.mean(values))
     if count < _FEWEST:
-        return Interval(mean, -np.inf, np.inf, count)
+        return MeanInterval(mean, -np.inf, np.inf, count)
     half = float(student.ppf(_LEVEL, count - 1) * np.std(values, ddof=1) / np.sqrt(count))
-    return Interval(mean, mean - half, mean + half, count)
+    return MeanInterval(mean, mean - half, mean + half, count)
 
 
-class Evidence:
+class PaperEvidence:
     """All rows of an evaluation, to be asked about."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
@@ -71,14 +71,14 @@ class Evidence:
         found = [{b for t, p, b in self._by_cell if t == task and p == name} for name in policies]
         return sorted(set.intersection(*found)) if found else []
 
-    def mean(self, task: str, policy: str, budget: int, metric: str = "regret") -> Interval:
+    def mean(self, task: str, policy: str, budget: int, metric: str = "regret") -> MeanInterval:
         """A metric over seeds."""
         rows = self._by_cell[task, policy, budget]
         return interval(np.array([float(getattr(r.score, metric)) for r in rows.values()]))
 
     def difference(
         self, task: str, one: str, other: str, budget: int, metric: str = "regret"
-    ) -> Interval:
+    ) -> MeanInterval:
         """The metric of one policy less that of another, seed by seed."""
         left = self._by_cell[task, one, budget]
         right = self._by_cell[task, other, budget]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bhpt.bench.paper.claims import Claim
-from bhpt.bench.paper.tables import Table
+from bhpt.bench.paper.tables import PaperTable
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem;
@@ -49,7 +49,7 @@ class Section:
 
     title: str
     note: str
-    table: Table
+    table: PaperTable
 
 
 def page(
@@ -103,7 +103,7 @@ def _figure(drawn: Drawn, folder: Path) -> str:
     )
 
 
-def _table(table: Table) -> str:
+def _table(table: PaperTable) -> str:
     head = "".join(f"<th>{html.escape(word)}</th>" for word in table.head)
     rows = []
     for i, row in enumerate(table.rows):

@@ -15,7 +15,7 @@ from bhpt.bench.catalogue import load
 from bhpt.bench.groups import Groups, GroupShare
 from bhpt.bench.metrics import reachable
 from bhpt.bench.runner import Source, run_missing
-from bhpt.bench.table import Row, Run
+from bhpt.bench.table import ResultRow, Row
 from bhpt.bench.tasks import PACKAGED
 from bhpt.policies import smac
 
@@ -114,7 +114,7 @@ def collect(scope: Scope, out: Path, jobs: int, progress: Progress) -> Collected
     """Run what is missing: BHPT up to where it finds the optimum, then all others."""
     budgets = _climb(scope, out, jobs, progress)
     wanted = [
-        Run(task, policy, budget, seed)
+        ResultRow(task, policy, budget, seed)
         for seed in range(max(scope.synthetic_seeds, scope.real_seeds))
         for task, steps in budgets.items()
         if seed < scope.seeds(task)
@@ -135,7 +135,7 @@ def _climb(scope: Scope, out: Path, jobs: int, progress: Progress) -> dict[str, 
     for at in range(max(len(s) for s in steps.values())):
         open_tasks = {task for task in open_tasks if at < len(steps[task])}
         runs = [
-            Run(task, LEADER, steps[task][at], seed)
+            ResultRow(task, LEADER, steps[task][at], seed)
             for task in steps
             if task in open_tasks
             for seed in range(scope.seeds(task))

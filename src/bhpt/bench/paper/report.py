@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bhpt.bench import figures
-from bhpt.bench.drawing import in_order, save
+from bhpt.bench.figure_style import in_order, save
 from bhpt.bench.paper import action_value, tables
 from bhpt.bench.paper.claims import TIMED_BUDGET, Claim, judge, timings
-from bhpt.bench.paper.evidence import Evidence
+from bhpt.bench.paper.evidence import PaperEvidence
 from bhpt.bench.paper.page import Drawn, Section, page
 from bhpt.bench.paper.plan import SYNTHETIC, Collected, optima
 
@@ -26,7 +26,7 @@ def write_report(collected: Collected, out: Path, command: str) -> list[Claim]:
         if figure is not None:
             save(figure, folder, about.name)
             drawn.append(about)
-    evidence = Evidence(collected.rows)
+    evidence = PaperEvidence(collected.rows)
     timed = timings(evidence, in_order(row.run.policy for row in collected.rows))
     tables.write_summary(collected.rows, data / "summary.csv")
     tables.write_records(claims, data / "claims.csv")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
-from bhpt.bench.drawing import in_order, look
+from bhpt.bench.figure_style import in_order, look
 from bhpt.bench.paper.claims import Claim, Timing
 from bhpt.bench.summary import cells
 from bhpt.bench.table import Row
@@ -36,7 +36,7 @@ PROPERTIES = (
 
 
 @dataclass(frozen=True)
-class Table:
+class PaperTable:
     """A table for a page: a head, rows of words, and which cells stand out."""
 
     head: tuple[str, ...]
@@ -44,28 +44,28 @@ class Table:
     strong: frozenset[tuple[int, int]] = frozenset()
 
 
-def properties_table() -> Table:
+def properties_table() -> PaperTable:
     """Methods by property."""
     head = ("method", "stops early and resumes", "predicts", "budget-aware")
     rows = tuple((p.method, *(_tick(v) for v in astuple(p)[1:])) for p in PROPERTIES)
-    return Table(head, rows)
+    return PaperTable(head, rows)
 
 
 def _tick(value: bool) -> str:
     return "✓" if value else "×"
 
 
-def timing_table(found: Sequence[Timing]) -> Table:
+def timing_table(found: Sequence[Timing]) -> PaperTable:
     """Seconds of deciding, beside the paper's."""
     rows = []
     for t in sorted(found, key=lambda t: t.seconds):
         paper = "" if t.paper is None else f"{t.paper:g}"
         ratio = "" if t.paper is None else f"{t.paper / t.seconds:.3g}×"
         rows.append((look(t.policy).label, f"{t.seconds:.3g}", str(t.runs), paper, ratio))
-    return Table(("method", "seconds", "runs", "paper, s", "paper / ours"), tuple(rows))
+    return PaperTable(("method", "seconds", "runs", "paper, s", "paper / ours"), tuple(rows))
 
 
-def metric_table(rows: Sequence[Row], task: str, metric: str, digits: int = 4) -> Table:
+def metric_table(rows: Sequence[Row], task: str, metric: str, digits: int = 4) -> PaperTable:
     """Mean ± standard error of policies × budgets, the lowest of each column strong."""
     found = cells([row for row in rows if row.run.task == task], metric)
     budgets = sorted({budget for _, _, budget in found})
@@ -85,7 +85,7 @@ def metric_table(rows: Sequence[Row], task: str, metric: str, digits: int = 4) -
             cell = found.get((task, policy, budget))
             line.append("" if cell is None else _with_error(cell.mean, cell.error, digits))
         lines.append(tuple(line))
-    return Table(("", *(f"B = {b}" for b in budgets)), tuple(lines), frozenset(strong))
+    return PaperTable(("", *(f"B = {b}" for b in budgets)), tuple(lines), frozenset(strong))
 
 
 def _with_error(mean: float, error: float, digits: int) -> str:

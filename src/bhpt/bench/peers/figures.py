@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bhpt.bench.peers.calibration import Calibration
-from bhpt.bench.peers.standings import ALL, Estimate, Standing
+from bhpt.bench.peers.standings import ALL, Estimate, PeerStanding
 from bhpt.domain import Misuse
 from bhpt.policies import registry
 
@@ -49,7 +49,7 @@ def check() -> None:
         raise Misuse("figures need matplotlib: pip install 'bhpt[plots]'") from error
 
 
-def regret_by_suite(standings: Sequence[Standing], suites: Sequence[str]) -> str:
+def regret_by_suite(standings: Sequence[PeerStanding], suites: Sequence[str]) -> str:
     """Mean normalised regret over the budget, a panel a suite and one for all together."""
     figure, axes = _panels([*suites, ALL])
     for suite, axis in axes.items():
@@ -60,7 +60,7 @@ def regret_by_suite(standings: Sequence[Standing], suites: Sequence[str]) -> str
     return _svg(figure, next(iter(axes.values())))
 
 
-def rank(standings: Sequence[Standing], suites: Sequence[str]) -> str:
+def rank(standings: Sequence[PeerStanding], suites: Sequence[str]) -> str:
     """Mean rank over the budget, with 95% intervals for all suites together."""
     figure, axes = _panels([ALL, *suites])
     for suite, axis in axes.items():
@@ -71,7 +71,7 @@ def rank(standings: Sequence[Standing], suites: Sequence[str]) -> str:
     return _svg(figure, next(iter(axes.values())))
 
 
-def decision_time(standings: Sequence[Standing]) -> str:
+def decision_time(standings: Sequence[PeerStanding]) -> str:
     """Seconds of deciding for one unit, over the budget."""
     figure, axes = _panels([ALL])
     (axis,) = axes.values()
@@ -120,8 +120,8 @@ def _panels(names: Sequence[str]) -> "tuple[Figure, dict[str, Axes]]":
 
 def _lines(
     axis: "Axes",
-    standings: Sequence[Standing],
-    value: Callable[[Standing], Estimate],
+    standings: Sequence[PeerStanding],
+    value: Callable[[PeerStanding], Estimate],
     least: float,
 ) -> None:
     """One line a policy, its intervals as bars, set apart a little so that all can be seen."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
-from bhpt.bench.peers.standings import ALL, Gap, Standing
+from bhpt.bench.peers.standings import ALL, Gap, PeerStanding
 
-Cell = Callable[[Standing], tuple[float, str]]
+Cell = Callable[[PeerStanding], tuple[float, str]]
 
 
-def markdown(standings: Sequence[Standing], gaps: Sequence[Gap]) -> str:
+def markdown(standings: Sequence[PeerStanding], gaps: Sequence[Gap]) -> str:
     """Ranks, regrets by suite, time of a decision, and how far `default` is ahead."""
     parts = [_policies("Mean rank, all blocks", [s for s in standings if s.suite == ALL], _rank)]
     for suite in dict.fromkeys(s.suite for s in standings):
@@ -19,16 +19,16 @@ def markdown(standings: Sequence[Standing], gaps: Sequence[Gap]) -> str:
     return "\n".join(parts)
 
 
-def _rank(standing: Standing) -> tuple[float, str]:
+def _rank(standing: PeerStanding) -> tuple[float, str]:
     e = standing.rank
     return e.mean, f"{e.mean:.2f} ± {(e.high - e.low) / 2:.2f}"
 
 
-def _regret(standing: Standing) -> tuple[float, str]:
+def _regret(standing: PeerStanding) -> tuple[float, str]:
     return standing.regret.mean, f"{standing.regret.mean:.4f}"
 
 
-def _policies(title: str, own: Sequence[Standing], cell: Cell) -> str:
+def _policies(title: str, own: Sequence[PeerStanding], cell: Cell) -> str:
     """Policies × budgets, the best of each column bold, with the time of a decision."""
     budgets = sorted({s.budget for s in own})
     at = {(s.policy, s.budget): s for s in own}

@@ -5,7 +5,7 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bhpt.bench.peers.standings import ALL, Gap, Standing
+from bhpt.bench.peers.standings import ALL, Gap, PeerStanding
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem;
@@ -34,7 +34,7 @@ class Figure:
 
 
 def page(
-    command: str, figures: Sequence[Figure], standings: Sequence[Standing], gaps: Sequence[Gap]
+    command: str, figures: Sequence[Figure], standings: Sequence[PeerStanding], gaps: Sequence[Gap]
 ) -> str:
     """The whole page."""
     parts = [f"<h1>Methods compared</h1><pre>{html.escape(command)}</pre>"]
@@ -61,7 +61,7 @@ def _figure(figure: Figure) -> str:
     return f'<h2>{title}</h2><img alt="{title}" src="data:image/svg+xml;base64,{data}">'
 
 
-def _table(standings: Sequence[Standing], suite: str, metric: str) -> str:
+def _table(standings: Sequence[PeerStanding], suite: str, metric: str) -> str:
     """Policies × budgets, the best of each column bold."""
     own = [s for s in standings if s.suite == suite]
     budgets = sorted({s.budget for s in own})

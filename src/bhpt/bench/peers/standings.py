@@ -18,7 +18,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from bhpt.bench.peers.suites import Suite
-from bhpt.bench.table import Row, Run
+from bhpt.bench.table import ResultRow, Row
 from bhpt.domain import FloatArray
 
 ALL = "all"
@@ -36,7 +36,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Standing:
+class PeerStanding:
     """How one policy did in one suite at one budget.
 
     Attributes:
@@ -97,11 +97,11 @@ class Comparison:
                 self._add(suite.name, budget, places, known)
 
     def _add(
-        self, suite: str, budget: int, places: list[tuple[str, int]], known: dict[Run, Row]
+        self, suite: str, budget: int, places: list[tuple[str, int]], known: dict[ResultRow, Row]
     ) -> None:
         whole: list[list[Row]] = []
         for task, seed in places:
-            runs = [Run(task, policy, budget, seed) for policy in self.policies]
+            runs = [ResultRow(task, policy, budget, seed) for policy in self.policies]
             if all(run in known for run in runs):
                 whole.append([known[run] for run in runs])
         if whole:
@@ -114,7 +114,7 @@ class Comparison:
         wanted = self.suites if suite == ALL else (suite,)
         return [self._blocks[name, budget] for name in wanted if (name, budget) in self._blocks]
 
-    def standings(self) -> list[Standing]:
+    def standings(self) -> list[PeerStanding]:
         """Every policy in every suite and in all together, at every budget."""
         return [
             standing
@@ -123,7 +123,7 @@ class Comparison:
             for standing in self._standings(suite, budget)
         ]
 
-    def _standings(self, suite: str, budget: int) -> list[Standing]:
+    def _standings(self, suite: str, budget: int) -> list[PeerStanding]:
         strata = self.of(suite, budget)
         if not strata:
             return []
@@ -131,7 +131,7 @@ class Comparison:
         ranks = _mean_of_means([ranked(np.vstack([block.regret for block in strata]))])
         steps = np.vstack([block.step_s for block in strata])
         return [
-            Standing(
+            PeerStanding(
                 suite, policy, budget, regrets[p], ranks[p], float(steps[:, p].mean()), len(steps)
             )
             for p, policy in enumerate(self.policies)
@@ -179,7 +179,7 @@ def resampled(values: FloatArray, rng: np.random.Generator) -> FloatArray:
     return means
 
 
-def write_csv(standings: Sequence[Standing], file: Path) -> None:
+def write_csv(standings: Sequence[PeerStanding], file: Path) -> None:
     """The summary, one line a suite, policy and budget."""
     columns = ["suite", "policy", "budget", "blocks", "regret", "regret_low", "regret_high"]
     columns += ["rank", "rank_low", "rank_high", "step_s"]

@@ -27,7 +27,7 @@ _PLENTY = 3  # units for every arm
 
 
 @dataclass(frozen=True, eq=False)
-class HomeStretch:
+class StagedPolicy:
     """One policy while more than a full training is left, another from then on.
 
     Attributes:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bhpt.study.paces import predict_paces
+from bhpt.study.unit_times import predict_paces
 
 _FEATURES = np.linspace(0, 1, 21)[:, None]
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bhpt.policies.values import best_other, expected_min, expected_min_lines, pick
+from bhpt.policies.action_values import best_other, expected_min, expected_min_lines, pick
 
 DRAWS = 400_000
 

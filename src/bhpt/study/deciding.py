@@ -10,7 +10,7 @@ from bhpt.policies.interface import Decision, Explanation, Policy
 from bhpt.spaces import Space
 from bhpt.spaces.configs import identity
 from bhpt.study.events import ArmsAdded, Decided, Event, Outlook
-from bhpt.study.look import Prospects, Reruns, look, stopping
+from bhpt.study.pricing import Prospects, Reruns, look, stopping
 from bhpt.study.state import State, apply
 from bhpt.study.threads import one_thread
 

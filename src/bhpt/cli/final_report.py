@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from bhpt.cli.wording import (
+from bhpt.cli.formatting import (
     amount_text,
     duration,
     loss_text,

@@ -11,8 +11,8 @@ from typing import Literal
 from rich.console import Console
 from rich.live import Live
 
-from bhpt.cli.views import view_of
-from bhpt.cli.wording import duration, interval_text, loss_text, used_text
+from bhpt.cli.formatting import duration, interval_text, loss_text, used_text
+from bhpt.cli.renderables import view_of
 from bhpt.domain import Misuse
 from bhpt.executors import Running
 from bhpt.reports.progress import Progress, progress_of

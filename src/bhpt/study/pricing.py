@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bhpt.domain import BoolArray, Curves, FloatArray, IntArray, Misuse, View
-from bhpt.study.paces import Paces, predict_paces
 from bhpt.study.state import State
+from bhpt.study.unit_times import Paces, predict_paces
 
 MARGIN = 1.64
 """Standard deviations: about one unit in twenty takes longer than its safe prediction."""

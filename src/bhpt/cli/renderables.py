@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from bhpt.cli.wording import (
+from bhpt.cli.formatting import (
     config_text,
     duration,
     interval_text,

@@ -19,8 +19,8 @@ from bhpt.beliefs.learned.features import (
     features,
     geometry,
 )
-from bhpt.beliefs.learned.knowledge import opinions
-from bhpt.beliefs.learned.weights import Trained
+from bhpt.beliefs.learned.name_opinions import opinions
+from bhpt.beliefs.learned.weights import NetworkWeights
 from bhpt.beliefs.scale import untrained_loss
 from bhpt.domain import FloatArray, IntArray, View
 
@@ -67,7 +67,7 @@ class _Same:
         return isinstance(other, _Same) and self.array is other.array
 
 
-def see(view: View, trained: Trained) -> Sight:
+def see(view: View, trained: NetworkWeights) -> Sight:
     """Look at a view, as a network does that knows what it knows: of names nothing, perhaps."""
     rows = looked_at(view, trained)
     moment, shape = observe(view, rows, trained)
@@ -87,13 +87,13 @@ def at_rest(view: View) -> View:
     return replace(view, pending=view.pending[:0], left=part, costs=costs, lanes=1, split=1)
 
 
-def names_tell(view: View, trained: Trained) -> bool:
+def names_tell(view: View, trained: NetworkWeights) -> bool:
     """Whether the network has an opinion about these arms, before anything is trained."""
     named = _named(view, trained)
     return named is not None and _names_tell(named, trained)
 
 
-def _named(view: View, trained: Trained) -> _Same | None:
+def _named(view: View, trained: NetworkWeights) -> _Same | None:
     """What names mean, if there are any and the network knows some."""
     if view.meanings is None or "told" not in trained:
         return None
@@ -101,13 +101,13 @@ def _named(view: View, trained: Trained) -> _Same | None:
 
 
 @lru_cache(maxsize=2)
-def _names_tell(named: _Same, trained: Trained) -> bool:
+def _names_tell(named: _Same, trained: NetworkWeights) -> bool:
     """Whether opinions about the first arms differ at all."""
     said = opinions(np, trained, named.array[:_SOME])
     return float(said[:, 0].std()) > UNSURE
 
 
-def looked_at(view: View, trained: Trained) -> IntArray:
+def looked_at(view: View, trained: NetworkWeights) -> IntArray:
     """All arms that were tried, run or can, but of very many untried ones only a part, [R]."""
     tried = view.curves.count_by_arm > 0
     tried[view.pending] = True
@@ -122,7 +122,7 @@ def looked_at(view: View, trained: Trained) -> IntArray:
 
 
 @lru_cache(maxsize=2)
-def _order(arms: int, seed: int, named: _Same | None, trained: Trained) -> IntArray:
+def _order(arms: int, seed: int, named: _Same | None, trained: NetworkWeights) -> IntArray:
     """The order in which untried arms are looked at, [K].
 
     By chance, but first come some that are expected to end best, if names tell.
@@ -135,7 +135,7 @@ def _order(arms: int, seed: int, named: _Same | None, trained: Trained) -> IntAr
     return np.concatenate([order[first], np.delete(order, first)])
 
 
-def observe(view: View, rows: IntArray, trained: Trained) -> tuple[Moment, Geometry]:
+def observe(view: View, rows: IntArray, trained: NetworkWeights) -> tuple[Moment, Geometry]:
     """The state of these arms, and how their configurations lie."""
     curves = view.curves
     n = -(-curves.count_by_arm[rows] // view.unit)
@@ -160,7 +160,9 @@ def observe(view: View, rows: IntArray, trained: Trained) -> tuple[Moment, Geome
 
 
 @lru_cache(maxsize=2)
-def _geometry(configs: _Same, named: _Same | None, rows: bytes, trained: Trained) -> Geometry:
+def _geometry(
+    configs: _Same, named: _Same | None, rows: bytes, trained: NetworkWeights
+) -> Geometry:
     """Neighbourhoods and opinions, made once for a study and not for every decision."""
     chosen = np.frombuffer(rows, np.int64)
     x = configs.array[chosen].astype(float)

@@ -3,9 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from bhpt.cli.tune import size_in_bytes
-from bhpt.cli.watching import StudyClock
-from bhpt.cli.wording import (
+from bhpt.cli.formatting import (
     amount_text,
     config_text,
     duration,
@@ -15,6 +13,8 @@ from bhpt.cli.wording import (
     used_text,
     value_text,
 )
+from bhpt.cli.live_view import StudyClock
+from bhpt.cli.tune import size_in_bytes
 from bhpt.domain import Misuse
 from bhpt.domain.budget import Budget
 from bhpt.reports.progress import Interval

@@ -12,19 +12,19 @@ Where names tell nothing, everything is decided without them.
 from dataclasses import dataclass
 
 from bhpt.beliefs.interface import Belief
-from bhpt.beliefs.learned.observing import names_tell
+from bhpt.beliefs.learned.network_inputs import names_tell
 from bhpt.domain import View
-from bhpt.policies.home_stretch import HomeStretch, plenty
 from bhpt.policies.interface import Decision
 from bhpt.policies.learned import Learned
 from bhpt.policies.promising import Promising
+from bhpt.policies.staged import StagedPolicy, plenty
 
 _SECOND_OPINION = 3  # one unit of so many, while there is time
 _WITH_PLENTY = 2  # and where there is plenty of it
 
 
 @dataclass(frozen=True, eq=False)
-class ByName:
+class DefaultPolicy:
     """Decides by what names mean, as far as they mean anything.
 
     Attributes:
@@ -35,7 +35,7 @@ class ByName:
 
     named: Learned
     second: Promising
-    nameless: HomeStretch
+    nameless: StagedPolicy
 
     @property
     def belief(self) -> Belief:

@@ -5,19 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bhpt.beliefs.learned.observing import names_tell
+from bhpt.beliefs.learned.network_inputs import names_tell
 from bhpt.beliefs.learned.weights import shipped, without_names
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import packaged
 from bhpt.domain import Curves, View
-from bhpt.policies.by_name import ByName
-from bhpt.policies.home_stretch import HomeStretch
+from bhpt.policies.default import DefaultPolicy
 from bhpt.policies.interface import Decision, Explanation
 from bhpt.policies.learned import Learned
 from bhpt.policies.promising import Promising
 from bhpt.policies.registry import make_policy
+from bhpt.policies.staged import StagedPolicy
 from bhpt.spaces import meanings
-from tests.policies.test_home_stretch import PARTS, Says
+from tests.policies.test_staged import PARTS, Says
 
 
 class Named(Says):
@@ -40,7 +40,7 @@ class Advises(Promising):
 
 
 # of the nameless parts 1 is first, 2 last, 3 where budgets are large
-POLICY = ByName(Named(7), Advises(5), PARTS)
+POLICY = DefaultPolicy(Named(7), Advises(5), PARTS)
 
 
 def view_of(name: str, left: float, done: int = 0) -> View:
@@ -60,7 +60,7 @@ def view_of(name: str, left: float, done: int = 0) -> View:
     )
 
 
-def decided(view: View, policy: ByName = POLICY) -> int:
+def decided(view: View, policy: DefaultPolicy = POLICY) -> int:
     decision = policy.decide(view)
     assert decision is not None
     return decision.arm
@@ -88,7 +88,7 @@ def test_a_large_budget_asks_for_it_every_second_unit() -> None:
 
 
 def test_a_second_opinion_that_promises_nothing_is_not_taken() -> None:
-    silent = ByName(Named(7), Advises(None), PARTS)
+    silent = DefaultPolicy(Named(7), Advises(None), PARTS)
     assert decided(view_of("learning_rate", 30.0, 2), silent) == 7
 
 
@@ -113,7 +113,7 @@ def test_nothing_is_decided_where_nothing_can_run() -> None:
 
 def test_forecasts_use_the_process() -> None:
     default = make_policy("default")
-    assert isinstance(default, ByName)
+    assert isinstance(default, DefaultPolicy)
     assert default.belief is default.nameless.early.belief
 
 
@@ -121,8 +121,8 @@ def test_forecasts_use_the_process() -> None:
 def test_without_names_the_default_is_the_nameless_policy(budget: int) -> None:
     task = replace(packaged("vae_mnist"), meanings=None)
     default, nameless = make_policy("default"), make_policy("nameless")
-    assert isinstance(default, ByName)
-    assert isinstance(nameless, HomeStretch)
+    assert isinstance(default, DefaultPolicy)
+    assert isinstance(nameless, StagedPolicy)
     np.testing.assert_array_equal(
         simulate(task, default, budget, 0).arms, simulate(task, nameless, budget, 0).arms
     )

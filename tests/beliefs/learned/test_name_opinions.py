@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bhpt.beliefs.learned.features import OPINIONS
-from bhpt.beliefs.learned.knowledge import opinions
+from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.beliefs.learned.network import Weights
 from bhpt.beliefs.learned.weights import shipped
 from bhpt.domain import FloatArray

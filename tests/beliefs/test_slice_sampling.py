@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from bhpt.beliefs.slicing import sweep
+from bhpt.beliefs.slice_sampling import sweep
 from bhpt.domain import FloatArray
 
 

@@ -14,12 +14,12 @@ from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import Task
 from bhpt.domain import Curves, Misuse, View
 from bhpt.policies.bhpt import Bhpt
-from bhpt.policies.by_name import ByName
-from bhpt.policies.home_stretch import HomeStretch
+from bhpt.policies.default import DefaultPolicy
 from bhpt.policies.interface import Decision, Explanation
 from bhpt.policies.learned import Learned
 from bhpt.policies.registry import make_policy, our_belief
 from bhpt.policies.schedules import Board, Request, Scheduled
+from bhpt.policies.staged import StagedPolicy
 
 
 class Says(Learned, Bhpt):
@@ -49,7 +49,7 @@ def third(board: Board) -> Iterator[Request]:
         yield 3, "always the same"
 
 
-PARTS = HomeStretch(Says(1), Says(2), Scheduled(third))
+PARTS = StagedPolicy(Says(1), Says(2), Scheduled(third))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_successive_halving_begins_where_all_arms_can_be_looked_at(
 
 
 def test_bhpts_rule_goes_on_where_the_schedule_ends() -> None:
-    parts = HomeStretch(Says(1), Says(2), Scheduled(lambda _: iter(())))
+    parts = StagedPolicy(Says(1), Says(2), Scheduled(lambda _: iter(())))
     decision = parts.decide(view_with(45.0))
     assert decision is not None
     assert decision.arm == 1
@@ -113,7 +113,7 @@ def test_a_small_budget_is_the_learned_policys_and_a_large_one_begins_with_bhpts
 
 def test_forecasts_use_the_belief_of_the_first_half() -> None:
     early = Bhpt(our_belief(None))
-    assert HomeStretch(early, Learned(), PARTS.plenty).belief is early.belief
+    assert StagedPolicy(early, Learned(), PARTS.plenty).belief is early.belief
 
 
 def test_weights_of_both_networks_can_come_from_a_folder(tmp_path: Path) -> None:
@@ -126,8 +126,8 @@ def test_weights_of_both_networks_can_come_from_a_folder(tmp_path: Path) -> None
         make_policy(f"{name}:{tmp_path}") for name in ("learned", "nameless", "default")
     )
     assert isinstance(learned, Learned)
-    assert isinstance(nameless, HomeStretch)
-    assert isinstance(default, ByName)
+    assert isinstance(nameless, StagedPolicy)
+    assert isinstance(default, DefaultPolicy)
     for one in (learned, nameless.late, default.named, default.nameless.late):
         np.testing.assert_array_equal(one.weights["arm"], policy["arm"])
     for ends in (learned.ends, default.second.ends):
