@@ -4,46 +4,17 @@ import numpy as np
 import pytest
 
 from bhpt.cli.formatting import (
-    amount_text,
     config_text,
-    duration,
     interval_text,
     resume_command,
     sparkline,
-    used_text,
     value_text,
 )
 from bhpt.cli.live_view import StudyClock
 from bhpt.cli.tune import size_in_bytes
 from bhpt.domain import Misuse
-from bhpt.domain.budget import Budget
 from bhpt.reports.progress import Interval
 from tests.reports.cases import state_of
-
-
-def test_durations() -> None:
-    assert [duration(s) for s in (0, 59.9, 61, 3723)] == ["0:00", "0:59", "1:01", "1:02:03"]
-
-
-@pytest.mark.parametrize(
-    ("amount", "budget"),
-    [
-        (90, Budget(10)),
-        (5400.0, Budget(10, "seconds")),
-        (2.5, Budget(10, "seconds")),
-        (86400.0, Budget(10, "seconds")),
-        (2.5, Budget(10, "dollars", 1.0)),
-    ],
-)
-def test_amounts_can_be_typed_again(amount: float, budget: Budget) -> None:
-    read = Budget.parse(amount_text(amount, budget), budget.price_per_hour)
-    assert (read.amount, read.kind) == (amount, budget.kind)
-
-
-def test_used() -> None:
-    assert used_text(3, Budget(10)) == "3 of 10 epochs"
-    assert used_text(61, Budget(120, "seconds")) == "1:01 of 2:00"
-    assert used_text(0.5, Budget(2, "dollars", 1.0)) == "$0.50 of $2.00"
 
 
 def test_values() -> None:

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bhpt.domain.budget import Budget
+from bhpt.domain.budget_kinds.dollars import Dollars
 from bhpt.domain.errors import Misuse
 
 
@@ -72,13 +73,13 @@ def test_only_the_same_kind_can_be_added() -> None:
 
 
 def test_charges() -> None:
-    assert Budget(3).charge(5, 7.0) == 5
-    assert Budget(3, "seconds").charge(5, 7.0) == 7
-    assert Budget(3, "dollars", 2.0).charge(5, 1800.0) == pytest.approx(1.0)
+    assert Budget(3).rules.charge(5, 7.0) == 5
+    assert Budget(3, "seconds").rules.charge(5, 7.0) == 7
+    assert Budget(3, "dollars", 2.0).rules.charge(5, 1800.0) == pytest.approx(1.0)
 
 
 @settings(deadline=None)
 @given(st.floats(0.001, 1e6), st.floats(0.001, 1e4))
 def test_money_buys_the_time_that_it_costs(seconds: float, price: float) -> None:
-    budget = Budget(1, "dollars", price)
-    assert budget.seconds_for(budget.dollars(seconds)) == pytest.approx(seconds)
+    rules = Dollars(1, price)
+    assert rules.seconds_for(rules.cost_of(seconds)) == pytest.approx(seconds)

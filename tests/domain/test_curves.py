@@ -73,11 +73,10 @@ def test_horizons_are_bounded_by_money_and_by_the_last_epoch() -> None:
 
 
 def test_the_price_of_a_unit_is_that_of_arms_that_can_run_one() -> None:
-    """A barred arm has a price that nobody can pay; a finished or pending one counts no more."""
     fresh = Curves.empty(3, 40)
-    barred = view(curves=fresh, costs=np.array([99.0, 99.0, 2.0]), left=9.0)
-    assert barred.price == 2.0
-    assert barred.units_left == 4
+    one = view(curves=fresh, costs=np.array([99.0, 99.0, 2.0]), left=9.0)
+    assert one.price == 2.0
+    assert one.units_left == 4
     nobody = view(curves=fresh, costs=np.full(3, 99.0), left=9.0)
     assert nobody.units_left == 0
 
@@ -107,6 +106,7 @@ def test_a_shared_clock_shortens_the_others_by_a_part() -> None:
         {"costs": np.zeros(3)},
         {"features": np.zeros((2, 1))},
         {"meanings": np.zeros((2, 1))},
+        {"startable": np.ones(2, np.bool_)},
     ],
 )
 def test_a_view_that_cannot_be_is_refused(changes: dict[str, object]) -> None:
@@ -136,3 +136,47 @@ def test_a_typical_price_is_the_median_of_those_that_can_be_paid(
     view = View(Curves.empty(arms, 4), 1, left, np.array(costs), np.zeros((arms, 1)))
     payable = [cost for cost, can in zip(costs, view.choosable, strict=True) if can] or costs
     assert view.price == pytest.approx(np.median(payable), rel=1e-12)
+
+
+def test_arms_that_may_not_start_keep_their_price_and_have_no_horizon() -> None:
+    fresh = {"curves": Curves.empty(3, 40), "costs": np.array([1.0, 1.0, 2.0]), "left": 8.0}
+    may = np.array([False, False, True])
+    barred = view(startable=may, **fresh)
+    np.testing.assert_array_equal(barred.costs, [1.0, 1.0, 2.0])
+    np.testing.assert_array_equal(barred.horizon, [0, 0, 4])
+    np.testing.assert_array_equal(barred.affordable(4.0), [0, 0, 2])
+    np.testing.assert_array_equal(barred.choosable, [False, False, True])
+    assert barred.price == 2.0
+
+
+def test_an_arm_in_flight_has_a_horizon_though_it_may_not_start() -> None:
+    fresh = {"curves": Curves.empty(3, 40), "left": 8.0}
+    flying = view(startable=np.array([False, False, True]), pending=np.array([0]), **fresh)
+    np.testing.assert_array_equal(flying.horizon, [8, 0, 4])
+    np.testing.assert_array_equal(flying.choosable, [False, False, True])
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0.01, 100.0), st.booleans(), st.booleans()), min_size=1, max_size=9
+    ),
+    st.floats(0.005, 200.0),
+    st.integers(1, 4),
+)
+@settings(deadline=None)
+def test_a_mask_does_what_a_price_that_nobody_can_pay_would_do(
+    arms: list[tuple[float, bool, bool]], left: float, split: int
+) -> None:
+    costs, may, flies = (np.array(part) for part in zip(*arms, strict=True))
+    pending = np.flatnonzero(flies)
+    common = (Curves.empty(len(arms), 4), 1, left)
+    features = np.zeros((len(arms), 1))
+    masked = View(*common, costs, features, pending=pending, split=split, startable=may & ~flies)
+    unpayable = np.where(may | flies, costs, 2 * (left + costs.max()))
+    priced = View(*common, unpayable, features, pending=pending, split=split)
+    for part in (1.0, 0.5, 0.01):
+        np.testing.assert_array_equal(masked.bought(part * left), priced.bought(part * left))
+    np.testing.assert_array_equal(masked.horizon, priced.horizon)
+    np.testing.assert_array_equal(masked.choosable, priced.choosable)
+    if masked.choosable.any():
+        assert masked.price == priced.price

@@ -132,8 +132,6 @@ def check_invariants(state: State) -> None:
     """(a) and (b) of the reliability page."""
     ledger = state.ledger
     assert ledger.spent == pytest.approx(sum(one.cost for one in state.attempts))
-    assert ledger.used + (0 if ledger.budget.kind == "seconds" else ledger.reserved) <= (
-        ledger.budget.amount * (1 + 1e-9)
-    )
+    assert ledger.used + ledger.held <= ledger.budget.amount * (1 + 1e-9)
     units = [(a.unit.arm, a.unit.index) for a in state.attempts if a.status == "observed"]
     assert len(set(units)) == len(units) == state.reports

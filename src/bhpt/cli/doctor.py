@@ -23,7 +23,7 @@ from bhpt.checkpoints.manifest import verify
 from bhpt.cli import threads
 from bhpt.cli.consoles import page
 from bhpt.cli.errors import CommandFailed
-from bhpt.cli.formatting import amount_text, one_line
+from bhpt.cli.formatting import one_line
 from bhpt.cli.read_study import Seen, see
 from bhpt.domain import Misuse
 from bhpt.domain.budget import Budget
@@ -182,13 +182,10 @@ def _ledger(seen: Seen) -> Finding:
     """The total is the sum of all attempts, and within the budget."""
     state, ledger = seen.state, seen.state.ledger
     total = sum(attempt.cost for attempt in state.attempts)
-    used = ledger.used + (0.0 if ledger.budget.kind == "seconds" else ledger.reserved)
     adds_up = abs(total - ledger.spent) <= 1e-6 * max(1.0, ledger.spent)
-    fits = ledger.budget.kind == "seconds" or used <= ledger.budget.amount * (1 + 1e-9)
-    text = (
-        f"{amount_text(ledger.used, ledger.budget)} of {ledger.budget} used in "
-        f"{len(state.attempts)} attempts"
-    )
+    rules = ledger.budget.rules
+    fits = not rules.is_exceeded(ledger.used, ledger.held)
+    text = f"{rules.text(ledger.used)} of {ledger.budget} used in {len(state.attempts)} attempts"
     return Finding("ledger", adds_up and fits, text)
 
 

@@ -7,13 +7,11 @@ from rich.console import Console
 from rich.text import Text
 
 from bhpt.cli.formatting import (
-    amount_text,
-    duration,
     loss_text,
     resume_command,
-    used_text,
     value_text,
 )
+from bhpt.domain.durations import duration
 from bhpt.reports.progress import Progress, is_exhausted, progress_of
 from bhpt.tuning import Result
 
@@ -32,7 +30,8 @@ def _headline(result: Result, progress: Progress) -> str:
     word = "Interrupted" if result.status == "interrupted" else "Done"
     failed = f", {progress.failures} stopped or failed" if progress.failures else ""
     return (
-        f"{word}: {used_text(progress.used, progress.budget)} used in {duration(progress.clock)}, "
+        f"{word}: {progress.budget.rules.used_text(progress.used)} used in "
+        f"{duration(progress.clock)}, "
         f"{progress.tried} configurations tried in {progress.reports} units{failed}"
     )
 
@@ -56,6 +55,5 @@ def _next(result: Result, progress: Progress) -> Iterator[tuple[str, Text]]:
     if is_exhausted(result.state):
         last = result.state.plan.training.epochs
         yield "note", Text(f"every configuration is given up or at its last epoch, {last}")
-    more = amount_text(progress.budget.amount, progress.budget)
     yield "more?", Text(shlex.join(["bhpt", "forecast", result.study]))
-    yield "", Text(resume_command(result.study, more))
+    yield "", Text(resume_command(result.study, str(progress.budget)))

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bhpt.cli.consoles import page, put
-from bhpt.cli.formatting import amount_text, loss_text
+from bhpt.cli.formatting import loss_text
 from bhpt.reports.forecast import Forecast, Outcome, forecast_study
 
 _ASSUMED = (
@@ -39,11 +39,12 @@ def _table(found: Forecast) -> Table:
     table.add_column("90% interval", justify="right", no_wrap=True)
     table.add_column("lower by", justify="right")
     table.add_column("arms", justify="right")
-    left = amount_text(found.left, found.budget)
+    rules = found.budget.rules
+    left = rules.text(found.left)
     table.add_row("now", loss_text(found.best), "", "", "")
     for outcome in found.outcomes:
         if outcome.more or found.left > 0:
-            what = amount_text(outcome.more, found.budget) if outcome.more else f"the {left} left"
+            what = rules.text(outcome.more) if outcome.more else f"the {left} left"
             table.add_row(what, *_cells(outcome, found.best))
     return table
 

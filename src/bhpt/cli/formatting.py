@@ -8,7 +8,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from bhpt.domain import FloatArray
-from bhpt.domain.budget import Budget
 from bhpt.reports.progress import Interval
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -24,31 +23,6 @@ def interval_text(found: Interval) -> str:
     if not math.isfinite(found.low):
         return loss_text(found.middle)
     return f"{loss_text(found.middle)} ({found.low:.3g} to {found.high:.3g})"
-
-
-def duration(seconds: float) -> str:
-    """Seconds as 0:42 or 1:02:03."""
-    whole = int(seconds)
-    minutes, hours = whole // 60, whole // 3600
-    if hours:
-        return f"{hours}:{minutes % 60:02d}:{whole % 60:02d}"
-    return f"{minutes}:{whole % 60:02d}"
-
-
-def amount_text(amount: float, budget: Budget) -> str:
-    """An amount in the currency of a budget, as `--budget` and `--add-budget` accept it."""
-    if budget.kind == "epochs":
-        return f"{amount:.0f} epochs"
-    return f"${amount:.2f}" if budget.kind == "dollars" else _span(amount)
-
-
-def used_text(used: float, budget: Budget) -> str:
-    """How much of a budget is used: `12 of 90 epochs`, `0:42 of 2:00`, `$1.20 of $5.00`."""
-    if budget.kind == "epochs":
-        return f"{used:.0f} of {budget.amount:.0f} epochs"
-    if budget.kind == "dollars":
-        return f"${used:.2f} of ${budget.amount:.2f}"
-    return f"{duration(used)} of {duration(budget.amount)}"
 
 
 def value_text(value: object) -> str:
@@ -94,12 +68,3 @@ def resume_command(study: str, more: str = "") -> str:
     """What to type to go on with a study."""
     words = ["bhpt", "resume", study]
     return shlex.join([*words, "--add-budget", more] if more else words)
-
-
-def _span(seconds: float) -> str:
-    """Seconds as 1h30m or 90s, which a budget may be written as."""
-    whole = round(seconds)
-    if whole != seconds and seconds < 600:
-        return f"{seconds:.4g}s"
-    parts = [(whole // 3600, "h"), (whole // 60 % 60, "m"), (whole % 60, "s")]
-    return "".join(f"{count}{unit}" for count, unit in parts if count) or "0s"

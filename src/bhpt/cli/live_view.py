@@ -11,9 +11,10 @@ from typing import Literal
 from rich.console import Console
 from rich.live import Live
 
-from bhpt.cli.formatting import duration, interval_text, loss_text, used_text
+from bhpt.cli.formatting import interval_text, loss_text
 from bhpt.cli.renderables import view_of
 from bhpt.domain import Misuse
+from bhpt.domain.durations import duration
 from bhpt.executors import Running
 from bhpt.reports.progress import Progress, progress_of
 from bhpt.study import State
@@ -121,7 +122,7 @@ class PlainLines:
 
 def plain_line(progress: Progress) -> str:
     """Where a study stands, in one line."""
-    parts = [f"[{duration(progress.clock)}] {used_text(progress.used, progress.budget)}"]
+    parts = [f"[{duration(progress.clock)}] {progress.budget.rules.used_text(progress.used)}"]
     best = progress.best
     if best is None:
         parts.append("no finite loss yet")

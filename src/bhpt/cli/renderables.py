@@ -14,13 +14,12 @@ from rich.text import Text
 
 from bhpt.cli.formatting import (
     config_text,
-    duration,
     interval_text,
     loss_text,
     one_line,
     sparkline,
-    used_text,
 )
+from bhpt.domain.durations import duration
 from bhpt.reports.progress import Flight, Progress, Standing
 
 _BAR = 32
@@ -107,7 +106,7 @@ def _budget(progress: Progress) -> Table:
     amount = progress.budget.amount
     row = Table.grid(padding=(0, 2))
     bar = ProgressBar(amount, progress.used, width=_BAR, finished_style="bar.complete")
-    texts = [used_text(progress.used, progress.budget)]
+    texts = [progress.budget.rules.used_text(progress.used)]
     if progress.left_s is not None:
         texts.append(f"about {duration(progress.left_s)} left")
     row.add_row(bar, Text(", ".join(texts)))

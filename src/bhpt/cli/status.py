@@ -6,7 +6,7 @@ import typer
 from rich.text import Text
 
 from bhpt.cli.consoles import page, put
-from bhpt.cli.formatting import amount_text, resume_command
+from bhpt.cli.formatting import resume_command
 from bhpt.cli.read_study import Seen, see
 from bhpt.cli.renderables import flights_table, standings_table, summary
 from bhpt.reports.progress import progress_of
@@ -42,14 +42,7 @@ def _phase(seen: Seen) -> str:
     command = resume_command(str(seen.address))
     if seen.state.open:
         return f"interrupted with {len(seen.state.open)} units in flight; go on with: {command}"
-    if ledger.left >= _least(seen):
-        left = amount_text(ledger.left, ledger.budget)
+    if ledger.left >= ledger.budget.rules.worth_a_session(seen.state.plan.training.step):
+        left = ledger.budget.rules.text(ledger.left)
         return f"not running, {left} left; go on with: {command}"
     return "done"
-
-
-def _least(seen: Seen) -> float:
-    """The least that is worth a resume: one step of training, or a part of the budget."""
-    budget = seen.state.ledger.budget
-    step = float(seen.state.plan.training.step)
-    return step if budget.kind == "epochs" else 0.01 * budget.amount

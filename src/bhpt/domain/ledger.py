@@ -1,8 +1,8 @@
 """Reserve and settle: the arithmetic that keeps a budget hard.
 
-Cost is reserved before a unit starts and settled when its report comes. Epochs and money are
-totals: what is free is the amount less everything spent and reserved. Wall-clock time is shared:
-units that run side by side use up the same seconds, so what is free is the time left.
+Cost is reserved before a unit starts and settled when its report comes. Whether the budget is a
+total, of which everything spent and reserved is gone, or a deadline that units side by side share,
+its kind knows.
 """
 
 import math
@@ -44,13 +44,17 @@ class Ledger:
     @property
     def used(self) -> float:
         """What is gone of the budget for good: time that passed, or what was spent."""
-        return self.clock if self.budget.kind == "seconds" else self.spent
+        return self.budget.rules.used(self.spent, self.clock)
+
+    @property
+    def held(self) -> float:
+        """What reservations take away from further attempts."""
+        return self.budget.rules.held(self.reserved)
 
     @property
     def left(self) -> float:
         """What a further attempt may reserve, never negative."""
-        promised = 0.0 if self.budget.kind == "seconds" else self.reserved
-        return max(0.0, self.budget.amount - self.used - promised)
+        return max(0.0, self.budget.amount - self.used - self.held)
 
     def fits(self, cost: float) -> bool:
         """Whether so much may be reserved now."""

@@ -24,7 +24,7 @@ class View:
         curves: Everything reported so far.
         unit: Epochs in one unit.
         left: What is left of the budget, in the currency of `costs`.
-        costs: Predicted price of one unit of each arm, [K].
+        costs: Predicted price of one unit of each arm, whether it may start or not, [K].
         features: Encoded configurations, [K, D].
         untrained: ℓ_0, the loss of an untrained model; None if nobody knows it.
         pending: Arms with a unit in flight; they cannot be chosen, [P].
@@ -35,6 +35,8 @@ class View:
             all are kept busy it gets its part of what is left, but at least its next unit.
         meanings: What configurations say by the names of their hyper-parameters, in units that
             are the same in every study, NaN where that is unknown, [K, M]; None if nobody asked.
+        startable: Arms that may start a unit, [K]; None for all. The others have no horizon,
+            unless a unit of theirs is in flight.
     """
 
     curves: Curves
@@ -48,6 +50,7 @@ class View:
     lanes: int = 1
     split: int = 1
     meanings: FloatArray | None = None
+    startable: BoolArray | None = None
 
     def __post_init__(self) -> None:
         """Check what would otherwise fail far away."""
@@ -57,6 +60,8 @@ class View:
             raise Misuse("costs and features must have one row for each arm")
         if self.meanings is not None and len(self.meanings) != self.curves.arms:
             raise Misuse("meanings must have one row for each arm")
+        if self.startable is not None and self.startable.shape != (self.curves.arms,):
+            raise Misuse("startable must say yes or no of each arm")
         if not np.all(self.costs > 0):
             raise Misuse("the cost of a unit must be positive for every arm")
 
@@ -81,10 +86,24 @@ class View:
         epochs = self.curves.epochs - self.curves.count_by_arm
         return -(-epochs // self.unit)
 
+    @cached_property
+    def barred(self) -> BoolArray:
+        """Arms that may not start a unit and have none in flight, [K]."""
+        if self.startable is None:
+            return np.zeros(self.arms, np.bool_)
+        barred = ~self.startable
+        barred[self.pending] = False
+        return barred
+
     def bought(self, left: float) -> IntArray:
-        """Units of each arm that its part of `left` pays for, whatever its last epoch, [K]."""
+        """Units of each arm that its part of `left` pays for, whatever its last epoch, [K].
+
+        None of an arm that is barred.
+        """
         part = np.maximum(left / self.split, np.minimum(self.costs, left))
-        return np.floor(part / self.costs + _ROUNDING).astype(np.int64)
+        units = np.floor(part / self.costs + _ROUNDING).astype(np.int64)
+        units[self.barred] = 0
+        return units
 
     def affordable(self, left: float) -> IntArray:
         """r_k, the units that each arm could run with `left` to spend, [K]."""
@@ -106,17 +125,14 @@ class View:
 
     @cached_property
     def choosable(self) -> BoolArray:
-        """Arms that can run one more unit: affordable, not finished, not in flight, [K]."""
+        """Arms that can run one more unit now: startable, affordable, unfinished, idle, [K]."""
         can = self.horizon > 0
         can[self.pending] = False
         return can
 
     @cached_property
     def price(self) -> float:
-        """What a unit of an arm that can run one typically costs.
-
-        The others do not count: an arm is barred by a price that nobody can pay.
-        """
+        """What a unit of an arm that can run one typically costs; of any arm if none can."""
         payable = np.sort(self.costs[self.choosable] if self.choosable.any() else self.costs)
         middle = len(payable) // 2  # their median; NumPy's takes several times as long
         return float(payable[middle] + payable[-1 - middle]) / 2

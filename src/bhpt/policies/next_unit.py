@@ -75,9 +75,10 @@ def _values(view: View, posterior: Posterior, best: float) -> FloatArray:
     own = posterior.ends(horizon_epochs(view, view.horizon))
     moves = posterior.moves(own, view.unit)
     values = np.full(view.arms, np.inf)
-    prices = price_levels(view.costs)
+    prices = np.full(view.arms, np.nan)
+    prices[view.choosable] = price_levels(view.costs[view.choosable])
     for price in np.unique(prices[view.choosable]):
-        arms = np.flatnonzero(view.choosable & (prices == price))
+        arms = np.flatnonzero(prices == price)
         left = horizon_epochs(view, view.affordable(view.left_after(float(price))))
         rest = posterior.ends(left)
         others = np.minimum(best_other(rest.mean), best)

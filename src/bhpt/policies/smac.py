@@ -41,7 +41,7 @@ class Smac:
         from bhpt.policies import smac_session  # not at the top: needs the extra
 
         units = view.full
-        bought = int(view.left / float(view.costs.min())) + len(view.curves.reports)
+        bought = int(view.left / float(view.costs[view.choosable].min())) + len(view.curves.reports)
         arm, origin = smac_session.next_arm(
             features=view.features,
             finished=finished,

@@ -134,10 +134,8 @@ def _amounts(state: State, more: Sequence[str | Budget]) -> list[float]:
             budget.plus(one)  # refuses another kind
         named = [one.amount for one in parsed]
     else:
-        named = [part * budget.amount for part in _PARTS]
-        if budget.kind == "epochs":
-            unit = state.plan.training.unit
-            named = [float(max(unit, round(amount / unit) * unit)) for amount in named]
+        unit = state.plan.training.unit
+        named = [budget.rules.rounded(part * budget.amount, unit) for part in _PARTS]
     return sorted({0.0, *named})
 
 

@@ -123,9 +123,9 @@ def progress_of(state: State, clock: float | None = None) -> Progress:
     return Progress(
         budget=ledger.budget,
         used=min(ledger.used, ledger.budget.amount),
-        promised=0.0 if ledger.budget.kind == "seconds" else ledger.reserved,
+        promised=ledger.held,
         clock=ledger.clock,
-        left_s=None if over else _left_s(state, ledger.clock),
+        left_s=None if over else ledger.budget.rules.seconds_left(ledger.used, ledger.clock),
         best=best,
         config=None if best is None else state.configs[best.arm],
         final=None if over else predicted_final(state),
@@ -192,17 +192,6 @@ def _flight(attempt: Attempt, clock: float) -> Flight:
         expected_s=attempt.expected_s,
         why=attempt.why,
     )
-
-
-def _left_s(state: State, clock: float) -> float | None:
-    """A deadline is known; epochs and money are taken to be spent as fast as so far."""
-    budget = state.ledger.budget
-    if budget.kind == "seconds":
-        return max(0.0, budget.amount - clock)
-    spent = state.ledger.spent
-    if not spent > 0 or not clock > 0:
-        return None
-    return max(0.0, budget.amount - spent) * clock / spent
 
 
 def _standings(state: State) -> tuple[Standing, ...]:

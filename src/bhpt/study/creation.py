@@ -14,7 +14,8 @@ _FIRST_DRAW = 0
 
 def default_epochs(budget: Budget, unit: int) -> int:
     """How far an arm may train if nobody says: as far as the budget, within reason."""
-    most = min(int(budget.amount), _LONGEST) if budget.kind == "epochs" else _TIMED
+    bought = budget.rules.epochs_bought
+    most = _TIMED if bought is None else min(bought, _LONGEST)
     return max(most, unit)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bhpt.domain import Misuse, View
+from bhpt.domain.budget_kinds import UnitCost
 from bhpt.policies.interface import Decision, Explanation, Policy
 from bhpt.spaces import Space
 from bhpt.spaces.configs import identity
@@ -122,20 +123,15 @@ def _decided(state: State, prospects: Prospects, decision: Decision, clock: floa
 
 
 def _reservation(state: State, prospects: Prospects, arm: int) -> float:
-    """What is set aside for a unit.
-
-    Epochs are exact. Of a deadline nothing is taken away from the others. Money is reserved for
-    the safe prediction and for stopping, and before anything was timed a fair share of it.
-    """
-    left = state.ledger.left
-    budget = state.ledger.budget
-    if budget.kind == "epochs":
-        return min(float(prospects.epochs[arm]), left)
-    if budget.kind == "seconds":
-        return min(float(prospects.typical[arm]), left)
-    if prospects.seconds is None:
-        return left / (workers(state) - len(state.open))
-    return min(left, float(prospects.safe[arm]) + stopping(state))
+    """What is set aside for a unit."""
+    cost = UnitCost(
+        typical=float(prospects.typical[arm]),
+        safe=float(prospects.safe[arm]),
+        timed=prospects.seconds is not None,
+        stopping=stopping(state),
+    )
+    idle = workers(state) - len(state.open)
+    return state.ledger.budget.rules.reserve(cost, state.ledger.left, idle)
 
 
 def _outlook(chosen: int, explanation: Explanation) -> tuple[Outlook, ...]:

@@ -89,6 +89,5 @@ class Plan:
             raise Misuse(f"a study needs at least one worker, not {self.workers}")
         if self.seed < 0:
             raise Misuse(f"a seed is a whole number from 0, not {self.seed}")
-        epochs = self.budget.amount if self.budget.kind == "epochs" else None
-        if epochs is not None and epochs < self.training.step:
+        if self.budget.amount < self.budget.rules.required(self.training.step):
             raise Misuse(f"a budget of {self.budget} does not buy one step of training")

@@ -5,7 +5,8 @@ costs are predicted (seconds, dollars) the prediction is `MARGIN` standard devia
 typical cost; when no unit is that safe any more, one whose typical cost fits may still start,
 because what is left would be wasted otherwise, and it is stopped in time if it runs over. Money
 has to pay for the time in which a unit is stopped too, so that much is never promised. Epochs
-are exact. When not even one unit fits, the last one is shorter.
+are exact. When not even one unit fits, the last one is shorter. What is counted, and how, is asked
+of the budget's kind.
 
 Notation:
     K  arms.
@@ -23,10 +24,6 @@ from bhpt.study.unit_times import Paces, predict_paces
 MARGIN = 1.64
 """Standard deviations: about one unit in twenty takes longer than its safe prediction."""
 
-STOPPING_S = 0.5
-"""Busy time that a unit may need to be stopped when its money is gone."""
-
-_UNKNOWN = 50  # units that a budget is taken to buy until the first has been timed
 _ROUNDING = 1e-9
 
 
@@ -80,37 +77,28 @@ def look(state: State, reruns: Reruns | None = None) -> tuple[View, Prospects] |
 
 
 def stopping(state: State) -> float:
-    """What must be left to stop a unit: money runs while it ends, time has its grace.
-
-    With ask and tell nobody stops anything.
-    """
-    budget = state.ledger.budget
-    stops = budget.kind == "dollars" and state.plan.trainer is not None
-    return budget.dollars(STOPPING_S) if stops else 0.0
+    """What must be left to stop a unit; nothing with ask and tell, where nobody stops any."""
+    return 0.0 if state.plan.trainer is None else state.ledger.budget.rules.stopping
 
 
 def _view(state: State, prospects: Prospects, startable: BoolArray) -> View:
-    """The policy's view. Whatever must not be started has a price that nobody can pay."""
+    """The policy's view, at true prices."""
     curves, features = _arms(state)
-    left = state.ledger.left
-    flying = np.array([attempt.unit.arm for attempt in state.flying], np.int64)
-    barred = ~startable
-    barred[flying] = False  # they run: their horizon counts, and `pending` bars them already
-    too_much = 2 * (left + float(prospects.typical.max()))
     side_by_side = state.session.workers if state.session else state.plan.workers
-    timed = state.ledger.budget.kind == "seconds"  # a deadline is shared, a total is split
+    shared = state.ledger.budget.rules.shared
     return View(
         curves=curves,
         unit=prospects.unit,
-        left=left,
-        costs=np.where(barred, too_much, prospects.typical),
+        left=state.ledger.left,
+        costs=prospects.typical,
         features=features,
         untrained=state.plan.training.untrained,
-        pending=flying,
+        pending=np.array([attempt.unit.arm for attempt in state.flying], np.int64),
         seed=state.plan.seed,
-        lanes=side_by_side if timed else 1,
-        split=1 if timed else side_by_side,
+        lanes=side_by_side if shared else 1,
+        split=1 if shared else side_by_side,
         meanings=state.meanings,
+        startable=startable,
     )
 
 
@@ -129,19 +117,13 @@ def _paces(state: State) -> Paces | None:
 def _prospects(state: State, paces: Paces | None, reruns: IntArray, unit: int) -> Prospects:
     """Prices of one unit of `unit` epochs, or what is left of an arm if that is less."""
     curves, _ = _arms(state)
-    budget = state.ledger.budget
+    rules = state.ledger.budget.rules
     done = curves.count_by_arm
     fresh = np.minimum(unit, curves.epochs - done)
     epochs = np.maximum(fresh + reruns, 1)
     seconds = None if paces is None else epochs * paces.typical
-    if budget.kind == "epochs":
-        typical = safe = epochs.astype(float)
-    elif paces is None:
-        typical = safe = np.full(len(epochs), budget.amount / _UNKNOWN)
-    else:
-        rate = budget.charge(0, 1.0)
-        typical = epochs * paces.typical * rate
-        safe = epochs * paces.safe(MARGIN) * rate
+    longest = None if paces is None else epochs * paces.safe(MARGIN)
+    typical, safe = rules.unit_costs(epochs, seconds), rules.unit_costs(epochs, longest)
     possible = fresh > 0
     possible[[arm for arm, known in state.tried.items() if known.closed is not None]] = False
     possible[[attempt.unit.arm for attempt in state.flying]] = False

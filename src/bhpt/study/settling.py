@@ -59,7 +59,7 @@ def report(
             f"attempt {number} reports {len(values)} losses, but its unit has "
             f"{attempt.unit.epochs} epochs: report one loss an epoch"
         )
-    cost = state.ledger.budget.charge(attempt.unit.epochs + run.rerun, run.seconds)
+    cost = state.ledger.budget.rules.charge(attempt.unit.epochs + run.rerun, run.seconds)
     return "accepted", Observed(
         number, values, run.seconds, run.setup_s, run.rerun, cost, run.saved, clock
     )
@@ -68,14 +68,9 @@ def report(
 def failure(
     state: State, number: int, kind: str, message: str, tail: str, seconds: float, clock: float
 ) -> Failed:
-    """The event of a failed attempt: charged, and final if the arm has no tries left.
-
-    Epochs are charged as reserved, since nobody knows how many were trained; time and money as
-    they were used.
-    """
+    """The event of a failed attempt: charged, and final if the arm has no tries left."""
     attempt = _attempt(state, number)
-    budget = state.ledger.budget
-    cost = attempt.reserved if budget.kind == "epochs" else budget.charge(0, seconds)
+    cost = state.ledger.budget.rules.charge_failed(attempt.reserved, seconds)
     failures = state.arm(attempt.unit.arm).failures + 1
     final = kind not in BLAMELESS and failures > state.plan.training.retries
     return Failed(number, kind, message, tail, seconds, cost, final, clock)
@@ -99,7 +94,7 @@ def reconcile(
     events: list[Event] = []
     for attempt in state.flying:
         changed = dearer(state, attempt, reruns(attempt), clock)
-        if state.ledger.budget.kind != "epochs" or isinstance(changed, Failed):
+        if not state.ledger.budget.rules.restarts or isinstance(changed, Failed):
             events.append(_lost(state, attempt, clock, unseen_s))
             continue
         if changed is not None:
@@ -118,8 +113,8 @@ def dearer(state: State, attempt: Attempt, reruns: int, clock: float) -> Extende
     Returns:
         None if the reservation is enough.
     """
-    needed = float(attempt.unit.epochs + reruns)
-    if state.ledger.budget.kind != "epochs" or needed <= attempt.reserved:
+    needed = state.ledger.budget.rules.required(attempt.unit.epochs + reruns)
+    if needed <= attempt.reserved:
         return None
     if needed - attempt.reserved <= state.ledger.left:
         return Extended(attempt.number, needed, clock)
@@ -149,11 +144,9 @@ def same_losses(one: Sequence[float], other: Sequence[float]) -> bool:
 
 def _lost(state: State, attempt: Attempt, clock: float, unseen_s: float) -> Failed:
     """An attempt that ended with its driver."""
-    budget = state.ledger.budget
     seconds = max(0.0, clock - attempt.started) + unseen_s
-    cost = attempt.reserved
-    if budget.kind != "epochs":
-        cost = min(attempt.reserved, budget.charge(0, seconds))
+    used = state.ledger.budget.rules.charge_failed(attempt.reserved, seconds)
+    cost = min(attempt.reserved, used)
     message = "the driver ended before the unit did"
     return Failed(attempt.number, "lost", message, "", seconds, cost, False, clock)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from bhpt.checkpoints import DiskFull, UnsafeCheckpoint
+from bhpt.domain.budget_kinds import Extend
 from bhpt.executors import Executor, Failure, FailureKind, Report, Running
 from bhpt.policies.interface import Explanation, Policy
 from bhpt.study import Busy, Journal, State
@@ -25,7 +26,7 @@ from bhpt.study.state import Attempt
 from bhpt.tuning.checkpoint_session import Freezer
 from bhpt.tuning.errors import Paused, TrainerBroken
 from bhpt.tuning.interrupts import Interrupts
-from bhpt.tuning.limits import Extend, Stop, hung_after, next_look, verdict
+from bhpt.tuning.limits import Stop, hung_after, next_look, verdict
 from bhpt.tuning.options import Options
 from bhpt.tuning.result import Status
 
@@ -182,10 +183,10 @@ class Driver:
         return self._rooms.executor.poll(max(0.001, wait))
 
     def abandon(self) -> None:
-        """Stop now. Epochs stay reserved and are trained on resume; time and money are charged."""
+        """Stop now. What runs is trained on resume if the budget allows that, or charged."""
         now = self._rooms.executor.now()
         self._rooms.executor.close(0.0)
-        if self.state.ledger.budget.kind == "epochs":
+        if self.state.ledger.budget.rules.restarts:
             return
         for attempt in self.state.flying:
             busy = now - self._started.get(attempt.number, now)
@@ -304,8 +305,8 @@ class Driver:
         return failure(self.state, attempt.number, str(kind), message, tail, seconds, self.clock())
 
     def _pause(self, attempt: Attempt, message: str, seconds: float) -> NoReturn:
-        """Stop the session: the unit is trained on resume, if its epochs are all it costs."""
-        if self.state.ledger.budget.kind != "epochs":
+        """Stop the session: the unit is trained on resume if the budget allows that, or charged."""
+        if not self.state.ledger.budget.rules.restarts:
             self._record(self._failed(attempt, FailureKind.STOPPED, message, "", seconds))
         raise Paused(message)
 

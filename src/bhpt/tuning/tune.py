@@ -193,7 +193,7 @@ def _session(
     state = journal.state
     unseen = options.beat_s if store.before.holder is not None else 0.0
     clock = max(state.clock, store.before.clock)
-    if state.ledger.budget.kind == "seconds":
+    if state.ledger.budget.rules.shared:
         clock += unseen
     if more is not None:
         journal.record(BudgetAdded(more, clock))

@@ -83,8 +83,16 @@ def at_rest(view: View) -> View:
     if not len(view.pending) and view.lanes == view.split == 1:
         return view
     part = view.left / view.split
-    costs = np.where(view.costs <= view.left, np.minimum(view.costs, part), view.costs)
-    return replace(view, pending=view.pending[:0], left=part, costs=costs, lanes=1, split=1)
+    can = view.bought_now > 0
+    return replace(
+        view,
+        pending=view.pending[:0],
+        startable=can,
+        left=part,
+        costs=np.where(can, np.minimum(view.costs, part), view.costs),
+        lanes=1,
+        split=1,
+    )
 
 
 def names_tell(view: View, trained: NetworkWeights) -> bool:

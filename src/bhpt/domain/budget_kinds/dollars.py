@@ -1,0 +1,43 @@
+"""Money: busy time of all workers at a price."""
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+from bhpt.domain.budget_kinds.numbers import NUMBER
+from bhpt.domain.budget_kinds.timed import Metered
+
+_WRITTEN = re.compile(rf"\$\s*(?P<amount>{NUMBER})")
+
+
+@dataclass(frozen=True, slots=True)
+class Dollars(Metered):
+    """Dollars, at what one busy worker costs an hour."""
+
+    name: ClassVar[str] = "dollars"
+    example: ClassVar[str] = "$25"
+
+    @staticmethod
+    def parse(text: str) -> float | None:
+        """The amount of "$25"."""
+        found = _WRITTEN.fullmatch(text)
+        return None if found is None else float(found["amount"])
+
+    def text(self, amount: float) -> str:
+        """Such as `$2.50`."""
+        return f"${amount:.2f}"
+
+    def used_text(self, used: float) -> str:
+        """Such as `$1.20 of $5.00`."""
+        return f"{self.text(used)} of {self.text(self.amount)}"
+
+    def problem(self) -> str | None:
+        """Money needs a price."""
+        if self.price_per_hour is not None:
+            return None
+        return "a budget in dollars needs the price of a worker an hour: give the price"
+
+    @property
+    def spent_message(self) -> str:
+        """Why a unit is stopped."""
+        return "the money ran out"
