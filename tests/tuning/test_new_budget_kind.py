@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from bhpt.domain.budget import Budget
 from bhpt.domain.budget_kinds import Metered, register_kind
 from bhpt.domain.errors import Misuse
-from bhpt.reports.forecast import forecast
 from bhpt.reports.progress import progress_of
 from bhpt.study import MemoryLog, Training, fold, look
 from bhpt.study.codec import decode_event, encode_event
@@ -131,4 +130,3 @@ def test_its_study_is_stored_read_extended_and_reported(tmp_path: Path) -> None:
     assert state.ledger.spent * JOULES / 300 == pytest.approx(59, abs=0.6)
     progress = progress_of(state)
     assert progress.budget.rules.used_text(progress.used) == "0.0049 of 0.0050 kWh"
-    assert [one.more > 0 for one in forecast(state).outcomes] == [False, *[True] * 5]
