@@ -179,3 +179,5 @@ def test_a_name_is_one_kind() -> None:
 def test_an_unknown_kind_is_named() -> None:
     with pytest.raises(Misuse, match="unknown kind of budget 'joules'"):
         Budget(3, "joules")
+    with pytest.raises(Misuse, match="unknown kind of budget"):
+        Budget(3, ["epochs"])  # type: ignore[arg-type]

@@ -115,6 +115,27 @@ def test_many_prices_are_rounded_to_a_few() -> None:
     np.testing.assert_array_equal(price_levels(costs[:5]), costs[:5])
 
 
+def test_prices_of_arms_that_may_not_start_do_not_count() -> None:
+    """Neither for the levels that many prices are rounded to, nor for any value."""
+    hypers = Hypers(0.0, 1.0, 1.0, 2.0, 1.0, 0.1)
+    belief = FreezeThaw(Structure("none"), RAW, hypers)
+    costs = np.random.default_rng(0).lognormal(size=80)
+    view = View(
+        curves=Curves.empty(80, 20),
+        unit=1,
+        left=40.0,
+        costs=costs,
+        features=np.zeros((80, 1)),
+        untrained=3.0,
+        startable=np.arange(80) < 40,
+    )
+    dear = replace(view, costs=np.where(np.arange(80) < 40, costs, 1e6))
+    found, other = (unit_values(one, belief.condition(one)) for one in (view, dear))
+    np.testing.assert_array_equal(found, other)
+    assert np.isfinite(found[:40]).all()
+    assert np.isinf(found[40:]).all()
+
+
 def two_arms(losses: list[list[float]], left: float) -> View:
     return View(
         curves=Curves.of(losses, 10),

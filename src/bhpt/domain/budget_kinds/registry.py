@@ -28,7 +28,7 @@ def find_kind(name: str) -> type[BudgetKind]:
     Raises:
         Misuse: If there is none.
     """
-    if name not in _KINDS:
+    if not isinstance(name, str) or name not in _KINDS:
         raise Misuse(f"unknown kind of budget {name!r}: use one of {', '.join(_KINDS)}")
     return _KINDS[name]
 
