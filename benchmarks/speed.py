@@ -16,13 +16,13 @@ from bhpt.beliefs.freeze_thaw import FreezeThaw
 from bhpt.beliefs.hypers import Hypers, Structure
 from bhpt.beliefs.kernels import asymptote_covariance, decay_covariance, remainder
 from bhpt.beliefs.scale import Scale
+from bhpt.bench.baselines.registry import make_policy
 from bhpt.bench.simulate import simulate
 from bhpt.bench.synthetic import EPOCHS, TRUTH, UNIT, UNTRAINED, synthetic
 from bhpt.domain import Curves, FloatArray, View
 from bhpt.policies.bhpt import Bhpt
 from bhpt.policies.interface import Policy
 from bhpt.policies.next_unit import NextUnit
-from bhpt.policies.registry import make_policy
 
 PAPER_S = 11.89  # the paper's seconds of decisions for one run of B = 100
 RAW = Scale("identity", running=False)

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bhpt.beliefs.dense import Dense
 from bhpt.beliefs.freeze_thaw import FreezeThaw, Mixture
 from bhpt.beliefs.hypers import Hypers, Kernel, Structure
 from bhpt.beliefs.scale import Scale
 from bhpt.domain import Curves, FloatArray, IntArray, View
+from tests.beliefs.dense import Dense
 
 STRUCTURES = [
     Structure(kernel, anchored)

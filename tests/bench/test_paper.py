@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bhpt.bench import figure_style, figures
+from bhpt.bench.baselines import smac
 from bhpt.bench.groups import Groups, GroupShare, group_shares
 from bhpt.bench.metrics import Score
 from bhpt.bench.paper import action_value, claims, plan, tables
@@ -23,7 +24,6 @@ from bhpt.bench.table import ResultRow, Results, Row
 from bhpt.bench.tasks import PACKAGED, Task, packaged
 from bhpt.cli.main import app
 from bhpt.domain import Misuse
-from bhpt.policies import smac
 
 TINY = plan.Scope(
     "tiny",

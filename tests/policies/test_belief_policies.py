@@ -8,10 +8,10 @@ import pytest
 from bhpt.beliefs.freeze_thaw import FreezeThaw
 from bhpt.beliefs.hypers import LINEAR_PRIORS, Hypers, Sampling, Structure, Unknown
 from bhpt.beliefs.scale import Scale, estimate_untrained
+from bhpt.bench.baselines.registry import make_policy, names
 from bhpt.domain import Curves, View
 from bhpt.policies.bhpt import Bhpt, action_values
 from bhpt.policies.next_unit import NextUnit, price_levels, unit_values
-from bhpt.policies.registry import ENTRIES, make_policy
 from tests.beliefs.cases import STRUCTURES, Case, draw
 
 RAW = Scale("identity", running=False)
@@ -175,7 +175,7 @@ def test_bhpt_epsilon_explores_half_of_the_time() -> None:
     assert 0.38 < share < 0.62
 
 
-@pytest.mark.parametrize("name", [e.name for e in ENTRIES])
+@pytest.mark.parametrize("name", names())
 def test_every_policy_stops_when_all_arms_are_finished(name: str) -> None:
     view = two_arms([[1.0] * 10, [2.0] * 10], left=5)
     assert make_policy(name).decide(view) is None

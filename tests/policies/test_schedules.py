@@ -5,11 +5,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from bhpt.bench.baselines.registry import make_policy
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import Task
 from bhpt.domain import Curves, Misuse, View
 from bhpt.policies.interface import refuse_side_by_side
-from bhpt.policies.registry import make_policy
 from bhpt.policies.schedules import brackets, halving_rungs, ladder
 
 SCHEDULES = ["random", "hyperband", "sh", "asha", "i-epoch", "2-epoch", "5-epoch"]

@@ -107,12 +107,12 @@ def test_a_small_budget_is_the_learned_policys_and_a_large_one_begins_with_bhpts
     np.testing.assert_array_equal(small.arms, simulate(task, learned, 10, 0).arms)
     large = simulate(task, make_policy("nameless"), 30, 0)
     np.testing.assert_array_equal(
-        large.arms[:20], simulate(task, Bhpt(our_belief(None)), 30, 0).arms[:20]
+        large.arms[:20], simulate(task, Bhpt(our_belief()), 30, 0).arms[:20]
     )
 
 
 def test_forecasts_use_the_belief_of_the_first_half() -> None:
-    early = Bhpt(our_belief(None))
+    early = Bhpt(our_belief())
     assert StagedPolicy(early, Learned(), PARTS.plenty).belief is early.belief
 
 

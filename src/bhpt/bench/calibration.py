@@ -22,20 +22,14 @@ from scipy.special import ndtr, ndtri
 from bhpt.beliefs.interface import Belief
 from bhpt.beliefs.learned.ends import LearnedEnds
 from bhpt.beliefs.learned.weights import read_weights, shipped
+from bhpt.bench.baselines.truth import Truth, freeze_thaw_belief, true_belief
 from bhpt.bench.catalogue import load
 from bhpt.bench.peers.calibration import Calibration
 from bhpt.bench.peers.suites import Suite
 from bhpt.bench.tasks import Task
 from bhpt.bench.workers import workers
 from bhpt.domain import Curves, FloatArray, IntArray, Misuse, View
-from bhpt.policies.registry import (
-    Truth,
-    freeze_thaw_belief,
-    our_belief,
-    paper_belief,
-    true_belief,
-    wary_belief,
-)
+from bhpt.policies.registry import our_belief, paper_belief, wary_belief
 
 PARTS = (0.05, 0.1, 0.2, 0.4)
 INTERVAL = (0.05, 0.5, 0.95)  # a 90% interval with the median between its ends
@@ -108,9 +102,9 @@ def _true(truth: Truth | None) -> Predictor:
 
 PREDICTORS: dict[str, Callable[[Truth | None], Predictor]] = {
     "learned": lambda _: LearnedEnds(shipped("ends")),
-    "gaussian": lambda _: Gaussians(our_belief(None)),
-    "wary": lambda _: Gaussians(wary_belief(None)),
-    "paper": lambda _: Gaussians(paper_belief(None)),
+    "gaussian": lambda _: Gaussians(our_belief()),
+    "wary": lambda _: Gaussians(wary_belief()),
+    "paper": lambda _: Gaussians(paper_belief()),
     "freeze-thaw": lambda _: Gaussians(freeze_thaw_belief(None)),
     "truth": _true,
 }

@@ -4,8 +4,8 @@ import numpy as np
 
 from bhpt.beliefs.hypers import Hypers, Structure
 from bhpt.beliefs.kernels import asymptote_covariance, decay_covariance, remainder
+from bhpt.bench.baselines.truth import Truth
 from bhpt.bench.tasks import Task
-from bhpt.policies.registry import Truth
 
 ARMS = 84
 EPOCHS = 288

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from bhpt.bench.baselines.truth import Truth
 from bhpt.domain import FloatArray, Misuse
-from bhpt.policies.registry import Truth
 from bhpt.spaces import encode_configs, meanings
 
 PACKAGED = ("resnet_cifar10", "arch_cifar10", "arch2_cifar10", "fcnet_mnist", "vae_mnist")

@@ -107,7 +107,7 @@ def forecast(state: State, more: Sequence[str | Budget] = ()) -> Forecast:
     policy = _policy(state)
     own = getattr(policy, "belief", None)
     known = isinstance(own, FreezeThaw)
-    belief = own if isinstance(own, FreezeThaw) else our_belief(None)
+    belief = own if isinstance(own, FreezeThaw) else our_belief()
     return Forecast(
         state.ledger.budget,
         state.ledger.left,

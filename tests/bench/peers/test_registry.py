@@ -2,9 +2,11 @@ import ast
 
 import pytest
 
+from bhpt.bench.baselines.registry import BASELINES
 from bhpt.bench.peers import registry
 from bhpt.bench.peers.registry import PEERS, Peer
 from bhpt.domain import Misuse
+from bhpt.policies.registry import BENCHMARK_ONLY, make_policy
 from bhpt.policies.registry import names as policy_names
 from tests.bench.peers.helpers import ADAPTERS
 
@@ -40,6 +42,14 @@ def test_names_are_unique_and_policies_come_first() -> None:
     assert len(set(names)) == len(names)
     assert names[: len(policy_names())] == policy_names()
     assert {"optuna", "dyhpo", "mobster", "bohb", "smac-mf", "dehb", "neps-asha"} <= set(names)
+
+
+def test_baselines_are_known_to_the_benchmark_and_refused_for_tuning() -> None:
+    assert [entry.name for entry in BASELINES] == list(BENCHMARK_ONLY)
+    for entry in BASELINES:
+        registry.check(entry.name)
+        with pytest.raises(Misuse, match="baseline of the benchmark"):
+            make_policy(entry.name)
 
 
 def test_an_unknown_name_is_one_line() -> None:

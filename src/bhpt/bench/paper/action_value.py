@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bhpt.bench.baselines.truth import paper_or_true_belief
 from bhpt.bench.catalogue import load
 from bhpt.bench.figure_style import look, panels
 from bhpt.bench.paper.plan import SYNTHETIC
 from bhpt.bench.simulate import simulate
 from bhpt.domain import Curves, FloatArray, IntArray, View
 from bhpt.policies.bhpt import Bhpt, action_values, horizon_epochs
-from bhpt.policies.registry import paper_belief
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +74,7 @@ class ActionValueMoment:
 def find_moment() -> ActionValueMoment:
     """The exploring step of one run at which both of the areas that make Q are largest."""
     task = load(SYNTHETIC, _SEED)
-    run = simulate(task, Bhpt(paper_belief(task.truth)), _BUDGET, _SEED)
+    run = simulate(task, Bhpt(paper_or_true_belief(task.truth)), _BUDGET, _SEED)
     curves = Curves.empty(task.arms, task.epochs)
     moments = []
     for step, arm in enumerate(run.arms.tolist(), start=1):
@@ -96,7 +96,7 @@ def find_moment() -> ActionValueMoment:
 
 
 def _moment(step: int, view: View) -> ActionValueMoment:
-    mixture = paper_belief(load(SYNTHETIC, _SEED).truth).condition(view)
+    mixture = paper_or_true_belief(load(SYNTHETIC, _SEED).truth).condition(view)
     horizon = horizon_epochs(view, view.horizon)
     ends = mixture.ends(horizon)
     values = action_values(mixture, horizon)

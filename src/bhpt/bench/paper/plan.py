@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
+from bhpt.bench.baselines import smac
 from bhpt.bench.catalogue import load
 from bhpt.bench.groups import Groups, GroupShare
 from bhpt.bench.metrics import reachable
 from bhpt.bench.runner import Source, run_missing
 from bhpt.bench.table import ResultRow, Row
 from bhpt.bench.tasks import PACKAGED
-from bhpt.policies import smac
 
 SYNTHETIC = "synthetic"
 LEADER = "bhpt"

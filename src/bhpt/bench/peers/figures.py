@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bhpt.bench.baselines import registry
 from bhpt.bench.peers.calibration import Calibration
 from bhpt.bench.peers.standings import ALL, Estimate, PeerStanding
 from bhpt.domain import Misuse
-from bhpt.policies import registry
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,4 +1,4 @@
-"""Peers by name, beside the policies: what `--policies` accepts in the benchmark."""
+"""Peers by name, beside policies and baselines: what `--policies` accepts in the benchmark."""
 
 import atexit
 import sys
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 
+from bhpt.bench.baselines import registry as baselines
+from bhpt.bench.baselines.truth import Truth
 from bhpt.bench.peers.environments import Environment, Tell, ensure
 from bhpt.bench.peers.policy import PeerPolicy
 from bhpt.bench.peers.process import PeerProcess
 from bhpt.domain import FloatArray, Misuse
-from bhpt.policies import registry
 from bhpt.policies.interface import Policy
-from bhpt.policies.registry import Truth
 
 
 @dataclass(frozen=True)
@@ -78,14 +78,14 @@ _running: dict[str, PeerProcess] = {}
 
 
 def names() -> list[str]:
-    """All names that the benchmark knows: policies, then peers."""
-    return [*registry.names(), *_BY_NAME]
+    """All names that the benchmark knows: policies, baselines, then peers."""
+    return [*baselines.names(), *_BY_NAME]
 
 
 def check(name: str) -> None:
     """Refuse a name that nobody has, and weights that are not there."""
     if ":" in name:
-        registry.make_policy(name)
+        baselines.make_policy(name)
     elif name not in names():
         raise Misuse(f"unknown policy {name!r}: `bhpt policies` lists the {len(names())} there are")
 
@@ -98,7 +98,7 @@ def prepare(wanted: Sequence[str], tell: Tell | None = None) -> None:
 
 
 def make(name: str, truth: Truth | None = None, features: FloatArray | None = None) -> Policy:
-    """A policy or a peer by its name, ready to be timed.
+    """A policy, a baseline or a peer by its name, ready to be timed.
 
     Args:
         name: Which.
@@ -108,7 +108,7 @@ def make(name: str, truth: Truth | None = None, features: FloatArray | None = No
     check(name)
     peer = _BY_NAME.get(name)
     if peer is None:
-        return registry.make_policy(name, truth)
+        return baselines.make_policy(name, truth)
     if features is not None:
         PeerPolicy.get_ready(features)
     return PeerPolicy(peer.name, peer.method, _process(peer))

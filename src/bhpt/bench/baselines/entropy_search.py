@@ -18,11 +18,11 @@ import numpy as np
 from bhpt.beliefs.freeze_thaw import Mixture
 from bhpt.beliefs.interface import Belief
 from bhpt.beliefs.posterior import Posterior
+from bhpt.bench.baselines.expected_improvement import log_improvement
+from bhpt.bench.baselines.minimiser_entropy import Looks, information_gains
 from bhpt.domain import BoolArray, FloatArray, IntArray, View
 from bhpt.policies.action_values import pick
-from bhpt.policies.expected_improvement import log_improvement
 from bhpt.policies.interface import Decision, Explanation
-from bhpt.policies.minimiser_entropy import Looks, information_gains
 
 _OLD, _NEW = 10, 3  # the basket of Swersky, Snoek and Adams (2014)
 _DRAWS = 1000  # of the asymptotes of the contenders

@@ -24,12 +24,12 @@ import numpy as np
 from bhpt.beliefs.freeze_thaw import Mixture
 from bhpt.beliefs.interface import Belief
 from bhpt.beliefs.posterior import Posterior
+from bhpt.bench.baselines.expected_improvement import improvement
+from bhpt.bench.baselines.minimiser_entropy import gauss_hermite
 from bhpt.domain import BoolArray, FloatArray, IntArray, View
 from bhpt.policies.action_values import pick
 from bhpt.policies.bhpt import horizon_epochs
-from bhpt.policies.expected_improvement import improvement
 from bhpt.policies.interface import Decision, Explanation, refuse_side_by_side
-from bhpt.policies.minimiser_entropy import gauss_hermite
 
 _PATHS = 100_000  # numbers that the paths looked at together may hold: they stay in the cache
 _BLOCK = 16_384  # improvements computed at once: they stay in the processor's cache

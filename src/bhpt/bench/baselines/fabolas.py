@@ -14,11 +14,11 @@ from typing import ClassVar
 import numpy as np
 
 from bhpt.beliefs.scale import Scale
+from bhpt.bench.baselines import fabolas_model as model
+from bhpt.bench.baselines.expected_improvement import log_improvement
+from bhpt.bench.baselines.minimiser_entropy import Looks, information_gains
 from bhpt.domain import BoolArray, Curves, FloatArray, IntArray, View
-from bhpt.policies import fabolas_model as model
-from bhpt.policies.expected_improvement import log_improvement
 from bhpt.policies.interface import Decision, Explanation, refuse_side_by_side
-from bhpt.policies.minimiser_entropy import Looks, information_gains
 
 _SCALE = Scale("log", running=False)
 _REPRESENTERS = 50  # arms among which the minimiser is sought, as in Fabolas

@@ -9,9 +9,9 @@ continuous space.
 from dataclasses import dataclass
 from importlib.util import find_spec
 
+from bhpt.bench.baselines.to_the_end import Finished, ToTheEnd, untried
 from bhpt.domain import Misuse, View
 from bhpt.policies.interface import Decision, Explanation
-from bhpt.policies.to_the_end import Finished, ToTheEnd, untried
 
 _MISSING = "policy smac needs the package smac: pip install 'bhpt[smac]'"
 
@@ -38,7 +38,7 @@ class Smac:
 
     def choose(self, view: View, finished: Finished) -> Decision:
         """Replay SMAC over the finished arms; it has no state but what the view shows."""
-        from bhpt.policies import smac_session  # not at the top: needs the extra
+        from bhpt.bench.baselines import smac_session  # not at the top: needs the extra
 
         units = view.full
         bought = int(view.left / float(view.costs[view.choosable].min())) + len(view.curves.reports)

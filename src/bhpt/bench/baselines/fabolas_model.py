@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bhpt.beliefs.kernels import correlation
-from bhpt.beliefs.regression import draw_settings, log_evidence, regress
+from bhpt.bench.baselines.regression import draw_settings, log_evidence, regress
 from bhpt.domain import FloatArray, IntArray
 
 _MEANS = (-1.0, 1.0)  # of m_0 and m_1, in logarithms of the untrained loss ...

@@ -20,8 +20,8 @@ from smac.model.random_forest import RandomForest
 from smac.random_design import AbstractRandomDesign, ProbabilityRandomDesign
 from smac.runhistory import TrialInfo, TrialValue
 
+from bhpt.bench.baselines.to_the_end import Finished
 from bhpt.domain import FloatArray, IntArray
-from bhpt.policies.to_the_end import Finished
 
 _RANDOM = 0.2  # the facade's own share of random configurations
 _INITIAL = 0.25  # and its own share of the trials that the initial design may take

@@ -12,19 +12,25 @@ from scipy.special import ndtr
 from scipy.stats import norm
 
 from bhpt.beliefs.hypers import Structure
-from bhpt.beliefs.regression import log_evidence, regress
+from bhpt.bench.baselines import fabolas, fabolas_model, rollout, smac
+from bhpt.bench.baselines.entropy_search import asymptote_gains, fill_basket
+from bhpt.bench.baselines.expected_improvement import improvement, log_h, log_improvement
+from bhpt.bench.baselines.gp_ei import GpEi, Landscape, drawn_landscape, predict, sampled
+from bhpt.bench.baselines.minimiser_entropy import (
+    Looks,
+    entropy,
+    gauss_hermite,
+    information_gains,
+    odds,
+)
+from bhpt.bench.baselines.registry import make_policy, names
+from bhpt.bench.baselines.regression import log_evidence, regress
+from bhpt.bench.baselines.rollout import make_ahead, rollout_values
+from bhpt.bench.baselines.to_the_end import finished
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import Task
 from bhpt.domain import Curves, FloatArray, IntArray, Misuse, View
-from bhpt.policies import fabolas, fabolas_model, rollout, smac
-from bhpt.policies.entropy import asymptote_gains, fill_basket
-from bhpt.policies.expected_improvement import improvement, log_h, log_improvement
-from bhpt.policies.gp_ei import GpEi, Landscape, drawn_landscape, predict, sampled
 from bhpt.policies.interface import Decision
-from bhpt.policies.minimiser_entropy import Looks, entropy, gauss_hermite, information_gains, odds
-from bhpt.policies.registry import make_policy, names
-from bhpt.policies.rollout import make_ahead, rollout_values
-from bhpt.policies.to_the_end import finished
 from tests.beliefs.cases import STRUCTURES, Case, draw
 
 NO_SMAC = pytest.mark.skipif(not smac.available(), reason="needs the extra smac")

@@ -1,6 +1,6 @@
 """The same posterior the slow way: one joint Gaussian over all epochs of all arms.
 
-This is the oracle of the tests and the yardstick of `make bench-speed`; nothing else uses it.
+This is the oracle that the fast posterior is tested against.
 """
 
 from dataclasses import dataclass

@@ -13,12 +13,12 @@ import numpy as np
 
 from bhpt.beliefs.hypers import Hypers, Kernel, Structure
 from bhpt.beliefs.kernels import correlation
-from bhpt.beliefs.regression import draw_settings, log_evidence, regress
+from bhpt.bench.baselines.expected_improvement import improvement
+from bhpt.bench.baselines.regression import draw_settings, log_evidence, regress
+from bhpt.bench.baselines.to_the_end import Finished, untried
 from bhpt.domain import FloatArray, IntArray, View
 from bhpt.policies.action_values import pick
-from bhpt.policies.expected_improvement import improvement
 from bhpt.policies.interface import Decision, Explanation
-from bhpt.policies.to_the_end import Finished, untried
 
 _SAMPLES = 8
 _CENTRE = (0.0, float(np.log(0.1)), 0.0)  # medians of s_f, σ, λ where losses have unit spread

@@ -1,0 +1,112 @@
+"""Baselines by name: what the benchmark runs beside the policies that people tune with.
+
+On synthetic tasks the policies of the paper are told the model that the curves were drawn from,
+as in the paper; `make_policy` here makes every policy and baseline with or without it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bhpt.bench.baselines.entropy_search import EntropySearch
+from bhpt.bench.baselines.fabolas import Fabolas
+from bhpt.bench.baselines.gp_ei import GpEi, drawn_landscape
+from bhpt.bench.baselines.rollout import Rollout
+from bhpt.bench.baselines.smac import make_smac
+from bhpt.bench.baselines.to_the_end import ToTheEnd
+from bhpt.bench.baselines.truth import (
+    Truth,
+    freeze_thaw_belief,
+    paper_or_true_belief,
+    sampled_belief,
+    true_belief,
+)
+from bhpt.policies import registry
+from bhpt.policies.bhpt import Bhpt
+from bhpt.policies.interface import Policy
+from bhpt.policies.next_unit import NextUnit
+from bhpt.policies.plans import Plans
+
+
+@dataclass(frozen=True)
+class BaselineEntry:
+    """A method of the benchmark that can be named.
+
+    Attributes:
+        name: What a person types.
+        about: One line for `bhpt policies`.
+        make: From the truth, if the task has one to tell, to the policy.
+    """
+
+    name: str
+    about: str
+    make: Callable[[Truth | None], Policy]
+
+
+def gp_ei(truth: Truth | None) -> Policy:
+    """GP-EI; on synthetic tasks it is told how final losses were drawn, as in the paper."""
+    known = None if truth is None else drawn_landscape(truth.structure, truth.hypers)
+    return ToTheEnd(GpEi(known))
+
+
+BASELINES = (
+    BaselineEntry(
+        "q-alone",
+        "bhpt without committing",
+        lambda truth: Bhpt(paper_or_true_belief(truth), None, False),
+    ),
+    BaselineEntry(
+        "q-eps-alone",
+        "bhpt-eps without committing",
+        lambda truth: Bhpt(paper_or_true_belief(truth), 0.5, False),
+    ),
+    BaselineEntry(
+        "bhpt-sampled", "bhpt, never told the truth", lambda truth: Bhpt(sampled_belief(truth))
+    ),
+    BaselineEntry(
+        "next-unit-sampled", "next-unit, likewise", lambda truth: NextUnit(sampled_belief(truth))
+    ),
+    BaselineEntry("gp-ei", "a Gaussian process on finished arms, expected improvement", gp_ei),
+    BaselineEntry("smac", "the package SMAC on finished arms (extra: smac)", lambda _: make_smac()),
+    BaselineEntry(
+        "fabolas", "information per cost; part of the training as fidelity", lambda _: Fabolas()
+    ),
+    BaselineEntry(
+        "freeze-thaw",
+        "entropy search on asymptotes, basket of old and new arms",
+        lambda truth: EntropySearch(freeze_thaw_belief(truth)),
+    ),
+    BaselineEntry(
+        "rollout",
+        "three steps rolled out under EI",
+        lambda truth: Rollout(paper_or_true_belief(truth)),
+    ),
+)
+_BY_NAME = {entry.name: entry for entry in BASELINES}
+_TOLD: dict[str, Callable[[Truth], Policy]] = {
+    "bhpt": lambda truth: Bhpt(true_belief(truth)),
+    "bhpt-eps": lambda truth: Bhpt(true_belief(truth), epsilon=0.5),
+    "next-unit": lambda truth: NextUnit(true_belief(truth)),
+    "plans": lambda truth: Plans(true_belief(truth)),
+}
+
+
+def names() -> list[str]:
+    """The policies that people tune with, then the baselines."""
+    return [*registry.names(), *_BY_NAME]
+
+
+def make_policy(name: str, truth: Truth | None = None) -> Policy:
+    """A fresh policy or baseline by its name.
+
+    Args:
+        name: Which; `default:FOLDER` and the like as in `bhpt.policies.registry`.
+        truth: The model that the task was drawn from, if it was.
+
+    Raises:
+        Misuse: Nothing has this name.
+    """
+    if name in _BY_NAME:
+        return _BY_NAME[name].make(truth)
+    if truth is not None and name in _TOLD:
+        return _TOLD[name](truth)
+    return registry.make_policy(name)
