@@ -37,6 +37,7 @@ def refused(answer: Answer, *parts: str) -> None:
         (["--retries", "-1"], "retries"),
         (["--seed", "-1"], "seed"),
         (["--policy", "magic"], "bhpt policies"),
+        (["--policy", "gp-ei"], "baseline of the benchmark"),
         (["--candidates", "0"], "candidates"),
         (["--disk-cap", "much"], "500MB"),
         (["--progress", "loud"], "auto"),

@@ -159,7 +159,10 @@ def test_help_version_and_policies(folder: Folder) -> None:
     assert "tune" in folder.bhpt().out
     assert "--budget" in folder.bhpt("tune", "--help").out
     assert folder.bhpt("--version").out == f"bhpt {bhpt.__version__}\n"
-    assert "default" in folder.bhpt("policies").out
+    tuned, _, benchmarks = folder.bhpt("policies").out.partition("In the benchmark only")
+    assert "default" in tuned
+    assert "gp-ei" not in tuned
+    assert "gp-ei" in benchmarks
 
 
 def test_an_error_of_ours_is_one_line_too(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:

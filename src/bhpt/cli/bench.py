@@ -14,9 +14,36 @@ from rich.table import Table
 from bhpt.bench.runner import BenchmarkPlan, run_plan
 from bhpt.bench.summary import cells
 from bhpt.bench.table import Row
+from bhpt.cli.deferred import CommandEntry, deferred_group
 from bhpt.domain import Misuse
 
+COMMANDS = (
+    CommandEntry(
+        "figures",
+        "bhpt.cli.paper:figures",
+        "Draw the paper's figures from the results in a folder.",
+    ),
+    CommandEntry(
+        "paper",
+        "bhpt.cli.paper:paper",
+        "Run everything that the paper reports and write one page; resumable.",
+    ),
+    CommandEntry(
+        "peers",
+        "bhpt.cli.peers:peers",
+        "Compare with other tuners, run through their own packages; resumable.",
+    ),
+    CommandEntry(
+        "calibration",
+        "bhpt.cli.calibration:calibration",
+        "Predict the ends of curves from a part of them; coverage and error by suite.",
+    ),
+)
+"""What follows `bhpt bench`; a new one is one entry more."""
+
 bench = typer.Typer(
+    cls=deferred_group(COMMANDS),
+    add_completion=False,
     help="Run policies on tabulated tasks and compare them.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

@@ -1,44 +1,55 @@
-"""`bhpt`: exit status 0 done, 1 failed, 2 misuse, 130 interrupted; errors are one clear line."""
+"""`bhpt`: exit status 0 done, 1 failed, 2 misuse, 130 interrupted; errors are one clear line.
+
+Commands are imported when they are called, errors when there is one: see `COMMANDS`.
+"""
 
 import os
-import re
 import sys
-import traceback
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 import bhpt
-from bhpt.bench.peers.registry import PEERS
-from bhpt.checkpoints import DiskFull
-from bhpt.cli.bench import bench
-from bhpt.cli.calibration import calibration as bench_calibration
-from bhpt.cli.doctor import doctor
-from bhpt.cli.errors import CommandFailed, Interrupted
-from bhpt.cli.export import export
-from bhpt.cli.forecast import forecast
-from bhpt.cli.paper import figures as bench_figures
-from bhpt.cli.paper import paper as bench_paper
-from bhpt.cli.peers import peers as bench_peers
-from bhpt.cli.status import status
-from bhpt.cli.tune import resume, tune
-from bhpt.domain import Misuse
-from bhpt.policies.registry import ENTRIES
-from bhpt.storage import StoreFailed
-from bhpt.study import Busy
-from bhpt.tuning import Paused, TrainerBroken
+from bhpt.cli.deferred import CommandEntry, deferred_group
+from bhpt.cli.errors import TRACEBACK, Interrupted
 
-FAILED, MISUSED, INTERRUPTED = 1, 2, 130
-_FAILURES = (CommandFailed, Paused, TrainerBroken, StoreFailed, Busy, DiskFull)
-_TRACEBACK = "BHPT_TRACEBACK"
-_PYTHONS = "Traceback (most recent call last):"
-_INSIDE = re.compile(r'^ *File ".*", line \d+', re.MULTILINE)  # a traceback without its head
+MISUSED, INTERRUPTED = 2, 130
+_AGAIN = "the same command goes on where it stopped"
+
+COMMANDS = (
+    CommandEntry("tune", "bhpt.cli.tune:tune", "Find the best model that a budget can buy."),
+    CommandEntry(
+        "resume",
+        "bhpt.cli.tune:resume",
+        "Go on with a study from where it was, with more budget if you like.",
+    ),
+    CommandEntry("status", "bhpt.cli.status:status", "Say where a study stands."),
+    CommandEntry(
+        "forecast", "bhpt.cli.forecast:forecast", "Say what more budget is expected to buy."
+    ),
+    CommandEntry(
+        "export",
+        "bhpt.cli.export:export",
+        "Write everything that was observed as a table, or all of a study as JSON.",
+    ),
+    CommandEntry(
+        "doctor", "bhpt.cli.doctor:doctor", "Check this machine, and a study if one is named."
+    ),
+    CommandEntry(
+        "policies",
+        "bhpt.cli.policies:policies",
+        "List the policies to tune with, and what only the benchmark runs.",
+    ),
+    CommandEntry(
+        "bench", "bhpt.cli.bench:bench", "Run policies on tabulated tasks and compare them."
+    ),
+)
+"""All commands but those of groups, in the order of the help; a new one is one entry more."""
 
 app = typer.Typer(
     name="bhpt",
+    cls=deferred_group(COMMANDS),
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -63,29 +74,6 @@ def top(
         print(context.get_help())
 
 
-app.command()(tune)
-app.command()(resume)
-app.command()(status)
-app.command()(forecast)
-app.command()(export)
-app.command()(doctor)
-bench.command("figures")(bench_figures)
-bench.command("paper")(bench_paper)
-bench.command("peers")(bench_peers)
-bench.command("calibration")(bench_calibration)
-app.add_typer(bench, name="bench")
-
-
-@app.command()
-def policies() -> None:
-    """List the policies that can be named; peers in the benchmark only."""
-    table = Table("policy", "what it does", box=None, header_style="bold")
-    listed = [(entry.name, entry.about) for entry in ENTRIES]
-    for name, about in [*listed, *((peer.name, peer.about) for peer in PEERS)]:
-        table.add_row(name, about)
-    Console().print(table)
-
-
 def main() -> None:
     """Entry point."""
     sys.exit(run(sys.argv[1:]))
@@ -97,26 +85,19 @@ def run(arguments: list[str]) -> int:
     Returns:
         The exit status.
     """
-    if os.environ.get(_TRACEBACK):
+    if os.environ.get(TRACEBACK):
         return _status(app(arguments, prog_name="bhpt", standalone_mode=False))
     try:
         return _status(app(arguments, prog_name="bhpt", standalone_mode=False))
-    except Misuse as error:
-        return _say(str(error), MISUSED, _own_words(error))
     except typer.TyperException as error:
         return _say(f"{error.format_message()} See `bhpt --help`.", MISUSED)
-    except _FAILURES as error:
-        return _say(str(error), FAILED, getattr(error, "__notes__", []))
     except (Interrupted, typer.Abort) as error:
         return _say(f"interrupted; {error or _AGAIN}", INTERRUPTED)
     except Exception as error:  # noqa: BLE001  # the last line of defence: no traceback unasked
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{Path(frame.filename).name}:{frame.lineno}"
-        text = f"{type(error).__name__}: {error} ({place}; {_TRACEBACK}=1 shows more)"
-        return _say(text, FAILED)
+        from bhpt.cli.failures import failure_of  # it imports every room that can fail
 
-
-_AGAIN = "the same command goes on where it stopped"
+        failure = failure_of(error)
+        return _say(failure.line, failure.status, failure.notes)
 
 
 def _status(returned: object) -> int:
@@ -126,19 +107,13 @@ def _status(returned: object) -> int:
     return returned if isinstance(returned, int) else 0
 
 
-def _say(line: str, status_: int, notes: list[str] | None = None) -> int:
+def _say(line: str, status_: int, notes: Sequence[str] = ()) -> int:
     """Print an error, what a trainer printed last before it."""
-    for note in notes or []:
+    for note in notes:
         for printed in note.splitlines():
             print(f"  | {printed}", file=sys.stderr)
     print(f"bhpt: {line}", file=sys.stderr)
     return status_
-
-
-def _own_words(error: Misuse) -> list[str]:
-    """What a module printed itself before it died: the line says what Python would add."""
-    notes = [note.partition(_PYTHONS)[0].rstrip() for note in getattr(error, "__notes__", [])]
-    return [note for note in notes if note and not _INSIDE.search(note)]
 
 
 if __name__ == "__main__":
