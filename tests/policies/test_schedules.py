@@ -12,7 +12,7 @@ from bhpt.domain import Curves, Misuse, View
 from bhpt.policies.interface import refuse_side_by_side
 from bhpt.policies.schedules import brackets, halving_rungs, ladder
 
-SCHEDULES = ["random", "hyperband", "sh", "asha", "i-epoch", "2-epoch", "5-epoch"]
+SCHEDULES = ["random", "hyperband", "sh", "asha", "asha-stop", "i-epoch", "2-epoch", "5-epoch"]
 
 
 def table(arms: int, epochs: int, unit: int = 1, seed: int = 0) -> Task:
@@ -111,22 +111,13 @@ def test_asha_promotes_the_best_of_three() -> None:
     assert run.arms[3:5].tolist() == [best, best]
 
 
-@pytest.mark.parametrize("name", [*SCHEDULES, "gp-ei", "fabolas", "rollout"])
+@pytest.mark.parametrize("name", ["gp-ei", "fabolas", "rollout"])
 def test_sequential_policies_refuse_several_workers_before_anything_is_made(name: str) -> None:
     with pytest.raises(Misuse, match="one worker"):
         refuse_side_by_side(make_policy(name), 2)
     refuse_side_by_side(make_policy(name), 1)
-    refuse_side_by_side(make_policy("default"), 8)
 
 
-def test_schedules_want_one_worker() -> None:
-    view = View(
-        curves=Curves.empty(3, 4),
-        unit=1,
-        left=5,
-        costs=np.ones(3),
-        features=np.zeros((3, 1)),
-        pending=np.array([1]),
-    )
-    with pytest.raises(Misuse, match="one worker"):
-        make_policy("hyperband").decide(view)
+@pytest.mark.parametrize("name", [*SCHEDULES, "default"])
+def test_schedules_and_the_default_take_several_workers(name: str) -> None:
+    refuse_side_by_side(make_policy(name), 8)

@@ -1,6 +1,5 @@
 """Without names: explore while there is time, then let the learned policy bring it home."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,8 @@ from bhpt.policies.default import DefaultPolicy
 from bhpt.policies.interface import Decision, Explanation
 from bhpt.policies.learned import Learned
 from bhpt.policies.registry import make_policy, our_belief
-from bhpt.policies.schedules import Board, Request, Scheduled
+from bhpt.policies.rungs import Rung, RungCourse
+from bhpt.policies.scheduled import Course, Schedule, Scheduled, Setup
 from bhpt.policies.staged import StagedPolicy
 
 
@@ -43,13 +43,17 @@ def view_with(left: float, unit: int = 1, costs: float = 1.0, arms: int = 15) ->
     )
 
 
-def third(board: Board) -> Iterator[Request]:
-    """A schedule that wants one arm for ever."""
-    while board.left:
-        yield 3, "always the same"
+def wants(*arms: int) -> Scheduled:
+    """A schedule that wants some arms for ever."""
+
+    def start(setup: Setup) -> Course:
+        rung = Rung(np.array(arms, int), setup.units, "", lambda _: None, lambda _: None)
+        return RungCourse(setup, rung)
+
+    return Scheduled(Schedule("wanted", start))
 
 
-PARTS = StagedPolicy(Says(1), Says(2), Scheduled(third))
+PARTS = StagedPolicy(Says(1), Says(2), wants(3))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +96,7 @@ def test_successive_halving_begins_where_all_arms_can_be_looked_at(
 
 
 def test_bhpts_rule_goes_on_where_the_schedule_ends() -> None:
-    parts = StagedPolicy(Says(1), Says(2), Scheduled(lambda _: iter(())))
+    parts = StagedPolicy(Says(1), Says(2), wants())
     decision = parts.decide(view_with(45.0))
     assert decision is not None
     assert decision.arm == 1

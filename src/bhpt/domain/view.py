@@ -37,6 +37,8 @@ class View:
             are the same in every study, NaN where that is unknown, [K, M]; None if nobody asked.
         startable: Arms that may start a unit, [K]; None for all. The others have no horizon,
             unless a unit of theirs is in flight.
+        first_arms: How many arms the study started with; those added later follow them. None if
+            none was added.
     """
 
     curves: Curves
@@ -51,6 +53,7 @@ class View:
     split: int = 1
     meanings: FloatArray | None = None
     startable: BoolArray | None = None
+    first_arms: int | None = None
 
     def __post_init__(self) -> None:
         """Check what would otherwise fail far away."""
@@ -62,6 +65,8 @@ class View:
             raise Misuse("meanings must have one row for each arm")
         if self.startable is not None and self.startable.shape != (self.curves.arms,):
             raise Misuse("startable must say yes or no of each arm")
+        if not 1 <= self.started_with <= self.curves.arms:
+            raise Misuse(f"{self.first_arms} first arms of {self.curves.arms} make no sense")
         if not np.all(self.costs > 0):
             raise Misuse("the cost of a unit must be positive for every arm")
 
@@ -69,6 +74,11 @@ class View:
     def arms(self) -> int:
         """K, the number of arms."""
         return self.curves.arms
+
+    @property
+    def started_with(self) -> int:
+        """K₀, the number of arms that the study started with."""
+        return self.arms if self.first_arms is None else self.first_arms
 
     @property
     def step(self) -> int:

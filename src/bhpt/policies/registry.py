@@ -20,12 +20,13 @@ from bhpt.policies.learned import Learned
 from bhpt.policies.next_unit import NextUnit
 from bhpt.policies.plans import Plans
 from bhpt.policies.promising import Promising
+from bhpt.policies.scheduled import Scheduled
 from bhpt.policies.schedules import (
-    Scheduled,
     asha,
     hyperband,
     i_epoch,
     random_search,
+    stopping_asha,
     successive_halving,
 )
 from bhpt.policies.staged import StagedPolicy
@@ -95,6 +96,9 @@ ENTRIES = (
         "sh", "successive halving sized to the budget", lambda: Scheduled(successive_halving)
     ),
     PolicyEntry("asha", "asynchronous successive halving", lambda: Scheduled(asha)),
+    PolicyEntry(
+        "asha-stop", "the same, stopping instead of promoting", lambda: Scheduled(stopping_asha)
+    ),
     PolicyEntry("i-epoch", "1-Epoch: try, then the best to the end", lambda: Scheduled(i_epoch(1))),
     PolicyEntry("2-epoch", "the same with 2 units each", lambda: Scheduled(i_epoch(2))),
     PolicyEntry("5-epoch", "the same with 5 units each", lambda: Scheduled(i_epoch(5))),

@@ -1,143 +1,39 @@
-"""Rules that follow a schedule: random search, Hyperband, successive halving, i-Epoch, ASHA.
+"""The rules that follow a schedule: random search, successive halving, Hyperband, i-Epoch, ASHA.
 
-A schedule is a generator over a `Board`: it yields the arm whose next unit it wants and may look
-at the losses of everything it has asked for. To decide, the schedule is replayed over the units
-that have been reported, and the first unit that has not been is the decision. So a schedule has
-no state of its own and survives a restart, and it counts every unit once: arms that come up
-again resume where they were.
+Every unit counts once: an arm that comes up again resumes where it was.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import ClassVar
+from bisect import bisect_right
+from collections.abc import Sequence
 
 import numpy as np
 
-from bhpt.domain import FloatArray, IntArray, View
-from bhpt.policies.interface import Decision, Explanation, refuse_side_by_side
+from bhpt.domain import IntArray
+from bhpt.policies.asha import AshaCourse
+from bhpt.policies.rungs import Board, Next, Rung, RungCourse
+from bhpt.policies.scheduled import Course, Schedule, Setup
 
-Request = tuple[int, str]
-Schedule = Callable[["Board"], Iterator[Request]]
-
-
-class Board:
-    """What a schedule sees while it is replayed: its own requests and their results.
-
-    Attributes:
-        arms: K.
-        units: Units that an arm can run at most.
-        budget: B, units in all.
-        rng: The schedule's own random numbers, the same at every replay.
-    """
-
-    def __init__(self, view: View) -> None:
-        """Start before the first unit."""
-        curves = view.curves
-        self.arms = view.arms
-        self.units = view.full
-        self.budget = len(curves.reports) + view.units_left
-        self.rng = np.random.default_rng((view.seed, 2))
-        self._view = view
-        self._done: IntArray = np.zeros(view.arms, np.int64)
-        self._best: FloatArray = np.full(view.arms, np.inf)
-        self._spent = 0
-
-    @property
-    def left(self) -> int:
-        """Units of the budget that have not been asked for."""
-        return self.budget - self._spent
-
-    def done(self, arm: int) -> int:
-        """Units of this arm that have been run."""
-        return int(self._done[arm])
-
-    def best(self, arm: int) -> float:
-        """Lowest finite loss of this arm, infinity if there is none."""
-        return float(self._best[arm])
-
-    def ranked(self, arms: "list[int]") -> list[int]:
-        """Arms from best to worst, in the given order where they tie."""
-        return sorted(arms, key=self.best)
-
-    def reported(self, arm: int) -> bool:
-        """Take the result of the arm's next unit, if it has been reported."""
-        curve = self._view.curves.of_arm(arm)
-        start = self.done(arm) * self._view.unit
-        if start >= len(curve):
-            return False
-        unit = curve[start : start + self._view.unit]
-        finite = unit[np.isfinite(unit)]
-        self._best[arm] = min(self._best[arm], finite.min(initial=np.inf))
-        self._done[arm] += 1
-        self._spent += 1
-        return True
+RungSize = tuple[int, int]
+"""Arms of a rung, and units that each of them has then had."""
 
 
-@dataclass(frozen=True, eq=False)
-class Scheduled:
-    """A policy that follows a schedule, one unit at a time."""
-
-    schedule: Schedule
-    sequential: ClassVar[bool] = True
-
-    def decide(self, view: View) -> Decision | None:
-        """Replay the schedule up to the first unit that nobody has run."""
-        refuse_side_by_side(self, 1 + len(view.pending))
-        if not view.choosable.any():
-            return None
-        board = Board(view)
-        for arm, why in self.schedule(board):
-            if board.done(arm) >= board.units or board.reported(arm):
-                continue
-            if view.choosable[arm]:
-                return Decision(arm, Explanation.in_words(why, view.arms))
-        return None
+def _the_end(_: Board) -> Rung | None:
+    """Nothing comes after this rung."""
+    return None
 
 
-def train_to(board: Board, arm: int, units: int, why: str) -> Iterator[Request]:
-    """Ask for units of an arm until it has had `units` of them."""
-    for _ in range(board.done(arm), min(units, board.units)):
-        yield arm, why
-
-
-def random_search(board: Board) -> Iterator[Request]:
-    """Train arms in random order, each to its end."""
-    for arm in board.rng.permutation(board.arms).tolist():
-        yield from train_to(board, arm, board.units, "random search: train it to the end")
-
-
-def brackets(units: int, eta: int = 3) -> list[list[tuple[int, int]]]:
-    """Hyperband's brackets as (number of arms, units an arm has then had), widest first."""
-    s_max = int(np.floor(np.log(units) / np.log(eta) + 1e-9))
-    made = []
-    for s in range(s_max, -1, -1):
-        n = int(np.ceil((s_max + 1) / (s + 1) * eta**s - 1e-9))
-        made.append(
-            [(max(1, n // eta**i), max(1, round(units * eta ** (i - s)))) for i in range(s + 1)]
-        )
-    return made
-
-
-def hyperband(board: Board) -> Iterator[Request]:
-    """Hyperband with η = 3; promotions resume; brackets repeat until the budget is gone."""
-    while True:
-        before = board.left
-        for bracket in brackets(board.units):
-            first = min(bracket[0][0], board.arms)
-            arms = board.rng.choice(board.arms, size=first, replace=False).tolist()
-            for rung, (keep, units) in enumerate(bracket):
-                arms = board.ranked(arms)[:keep] if rung else arms
-                for arm in arms:
-                    yield from train_to(board, arm, units, f"Hyperband: to {units} units")
-        if board.left == before:  # every arm drawn was finished: a fresh draw may differ
-            yield from leftovers(board)
-            return
-
-
-def leftovers(board: Board) -> Iterator[Request]:
+def leftovers(board: Board) -> Rung:
     """Spend what a schedule leaves over: continue arms from best to worst, then new ones."""
-    for arm in board.ranked(list(range(board.arms))):
-        yield from train_to(board, arm, board.units, "what is left goes to the best arm")
+    order = board.ranked(np.arange(board.setup.arms))
+    why = "what is left goes to the best arm"
+    return Rung(order, board.setup.units, why, _the_end, _the_end)
+
+
+def _random_search(setup: Setup) -> Course:
+    """Train arms in random order, each to its end; every worker has an arm of its own."""
+    order = setup.rng().permutation(setup.arms)
+    why = "random search: train it to the end"
+    return RungCourse(setup, Rung(order, setup.units, why, _the_end, _the_end))
 
 
 def ladder(units: int, eta: int = 3) -> list[int]:
@@ -148,72 +44,155 @@ def ladder(units: int, eta: int = 3) -> list[int]:
     return levels if levels[-1] == units else [*levels, units]
 
 
-def halving_rungs(budget: int, arms: int, units: int, eta: int = 3) -> list[tuple[int, int]]:
-    """Rungs (arms, units each) of the widest successive halving that the budget can pay."""
+def halving_rungs(budget: int, arms: int, units: int, eta: int = 3) -> list[RungSize]:
+    """Rungs of the widest successive halving that the budget can pay; one arm at least."""
     levels = ladder(min(units, budget), eta)
     steps = np.diff([0, *levels])
-    for n in range(arms, 0, -1):
-        sizes = [max(1, n // eta**i) for i in range(len(levels))]
-        if int(np.dot(sizes, steps)) <= budget:
-            break
-    return list(zip(sizes, levels, strict=True))
+
+    def sizes(n: int) -> list[int]:
+        return [max(1, n // eta**i) for i in range(len(levels))]
+
+    paid = bisect_right(range(1, arms + 1), budget, key=lambda n: int(np.dot(sizes(n), steps)))
+    return list(zip(sizes(max(1, paid)), levels, strict=True))
 
 
-def successive_halving(board: Board) -> Iterator[Request]:
+def climb(
+    arms: IntArray, rungs: Sequence[RungSize], name: str, end: Next, ahead: Next | None = None
+) -> Rung:
+    """The first rung of a successive halving.
+
+    Args:
+        arms: Those of the first rung, in the order in which they are trained.
+        rungs: The rungs from this one on.
+        name: Of the method, for the reasons.
+        end: What comes after the last rung.
+        ahead: What idle workers begin while the last units of a rung are in flight; None for its
+            next rung, with arms promoted on what is known by then.
+    """
+    (_, units), *later = rungs
+
+    def after(board: Board) -> Rung | None:
+        if not later:
+            return end(board)
+        return climb(board.ranked(arms)[: later[0][0]], later, name, end, ahead)
+
+    steps = np.diff([units, *(level for _, level in later)])
+    reserve = int(np.dot([keep for keep, _ in later], steps)) if later else 0
+    return Rung(arms, units, f"{name}: to {units} units", after, ahead or after, reserve)
+
+
+def _successive_halving(setup: Setup) -> Course:
     """One successive halving whose size and ladder are chosen for the budget."""
-    rungs = halving_rungs(board.budget, board.arms, board.units)
-    arms = board.rng.permutation(board.arms)[: rungs[0][0]].tolist()
-    for rung, (keep, units) in enumerate(rungs):
-        arms = board.ranked(arms)[:keep] if rung else arms
-        for arm in arms:
-            yield from train_to(board, arm, units, f"successive halving: to {units} units")
-    yield from leftovers(board)
+    rungs = halving_rungs(setup.budget, setup.arms, setup.units)
+    arms = setup.rng().permutation(setup.arms)[: rungs[0][0]]
+    return RungCourse(setup, climb(arms, rungs, "successive halving", leftovers))
+
+
+def brackets(units: int, eta: int = 3) -> list[list[RungSize]]:
+    """Hyperband's brackets, widest first."""
+    s_max = int(np.floor(np.log(units) / np.log(eta) + 1e-9))
+    made = []
+    for s in range(s_max, -1, -1):
+        n = int(np.ceil((s_max + 1) / (s + 1) * eta**s - 1e-9))
+        made.append(
+            [(max(1, n // eta**i), max(1, round(units * eta ** (i - s)))) for i in range(s + 1)]
+        )
+    return made
+
+
+class Hyperband:
+    """Hyperband with η = 3; promotions resume; brackets repeat until the budget is gone.
+
+    Brackets do not depend on each other, so idle workers begin the next one.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._brackets = brackets(setup.units)
+        self._rng = setup.rng()
+        self._draws: list[IntArray] = []
+
+    def _arms(self, number: int) -> IntArray:
+        """The arms of a bracket, the same whenever it is asked for."""
+        while len(self._draws) <= number:
+            wanted = self._brackets[len(self._draws) % len(self._brackets)][0][0]
+            size = min(wanted, self._setup.arms)
+            self._draws.append(self._rng.choice(self._setup.arms, size=size, replace=False))
+        return self._draws[number]
+
+    def bracket(self, number: int, before: int, aside: int = 0) -> Rung:
+        """The first rung of a bracket.
+
+        Args:
+            number: Of the bracket, counted through all rounds.
+            before: Units that had been spent when its round began.
+            aside: How many brackets before it were left in flight.
+        """
+
+        def end(board: Board) -> Rung:
+            if (number + 1) % len(self._brackets):
+                return self.bracket(number + 1, before, aside)
+            if board.spent == before:  # every arm drawn was finished: no further draw will do
+                return leftovers(board)
+            return self.bracket(number + 1, board.spent, aside)
+
+        def ahead(board: Board) -> Rung:
+            if aside == len(self._brackets):  # workers enough for all brackets of a round
+                return leftovers(board)
+            return self.bracket(number + 1, board.spent, aside + 1)
+
+        rungs = self._brackets[number % len(self._brackets)]
+        return climb(self._arms(number), rungs, "Hyperband", end, ahead)
+
+
+def _hyperband(setup: Setup) -> Course:
+    """Hyperband, from its first bracket on."""
+    return RungCourse(setup, Hyperband(setup).bracket(0, 0))
+
+
+def _each_to_the_end(arms: IntArray, name: str) -> Next:
+    """The arms one after the other; idle workers begin the next one."""
+
+    def following(board: Board) -> Rung:
+        if not arms.size:
+            return leftovers(board)
+        rest = _each_to_the_end(arms[1:], name)
+        return Rung(arms[:1], board.setup.units, f"{name}: the best to the end", rest, rest)
+
+    return following
 
 
 def i_epoch(units: int) -> Schedule:
     """i-Epoch: `units` units for each sampled arm, then the best to the end, in order."""
+    name = f"{units}-Epoch"
 
-    def schedule(board: Board) -> Iterator[Request]:
+    def start(setup: Setup) -> Course:
         # half of the budget, or what one full training needs, is kept for the best
-        kept = min(max(board.units - units, 0), board.budget // 2)
-        probes = max(1, min(board.arms, (board.budget - kept) // units))
-        arms = board.rng.permutation(board.arms)[:probes].tolist()
-        for arm in arms:
-            yield from train_to(board, arm, units, f"{units}-Epoch: try it")
-        for arm in board.ranked(arms):
-            yield from train_to(board, arm, board.units, f"{units}-Epoch: the best to the end")
-        yield from leftovers(board)
+        kept = min(max(setup.units - units, 0), setup.budget // 2)
+        probes = max(1, min(setup.arms, (setup.budget - kept) // units))
+        arms = setup.rng().permutation(setup.arms)[:probes]
 
-    return schedule
+        def after(board: Board) -> Rung | None:
+            return _each_to_the_end(board.ranked(arms), name)(board)
 
+        most = min(units, setup.units)
+        return RungCourse(setup, Rung(arms, most, f"{name}: try it", after, after, kept))
 
-def asha(board: Board, eta: int = 3) -> Iterator[Request]:
-    """ASHA with one worker: promote whenever a rung has a third to promote, else add an arm."""
-    levels = ladder(board.units, eta)
-    rungs: list[dict[int, float]] = [{} for _ in levels]
-    promoted: list[set[int]] = [set() for _ in levels]
-    fresh = board.rng.permutation(board.arms).tolist()[::-1]
-    while True:
-        move = _promotion(rungs, promoted, eta)
-        if move is not None:
-            arm, rung = move
-            promoted[rung - 1].add(arm)
-        elif fresh:
-            arm, rung = fresh.pop(), 0
-        else:
-            break
-        yield from train_to(board, arm, levels[rung], f"ASHA: to {levels[rung]} units")
-        rungs[rung][arm] = board.best(arm)
-    yield from leftovers(board)
+    return Schedule(name, start)
 
 
-def _promotion(
-    rungs: list[dict[int, float]], promoted: list[set[int]], eta: int
-) -> tuple[int, int] | None:
-    """The best arm that may move up, from the highest rung down, and the rung it moves to."""
-    for rung in range(len(rungs) - 2, -1, -1):
-        ranked = sorted(rungs[rung], key=lambda arm, at=rung: rungs[at][arm])  # type: ignore[misc]
-        for arm in ranked[: len(ranked) // eta]:
-            if arm not in promoted[rung]:
-                return arm, rung + 1
-    return None
+def _asha(setup: Setup) -> Course:
+    """ASHA as its authors have it: promote whenever a rung has a third to promote."""
+    return AshaCourse(setup, ladder(setup.units), stopping=False)
+
+
+def _stopping_asha(setup: Setup) -> Course:
+    """ASHA as most libraries have it: stop an arm that is not among a rung's best third."""
+    return AshaCourse(setup, ladder(setup.units), stopping=True)
+
+
+random_search = Schedule("random search", _random_search, sized=False)
+successive_halving = Schedule("successive halving", _successive_halving)
+hyperband = Schedule("Hyperband", _hyperband, sized=False)
+asha = Schedule("ASHA", _asha, sized=False)
+stopping_asha = Schedule("stopping ASHA", _stopping_asha, sized=False)

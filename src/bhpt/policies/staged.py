@@ -21,7 +21,7 @@ from bhpt.domain import View
 from bhpt.policies.bhpt import Bhpt
 from bhpt.policies.interface import Decision
 from bhpt.policies.learned import Learned
-from bhpt.policies.schedules import Scheduled
+from bhpt.policies.scheduled import Scheduled
 
 _PLENTY = 3  # units for every arm
 

@@ -99,6 +99,7 @@ def _view(state: State, prospects: Prospects, startable: BoolArray) -> View:
         split=1 if shared else side_by_side,
         meanings=state.meanings,
         startable=startable,
+        first_arms=state.first_arms,
     )
 
 

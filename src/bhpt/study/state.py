@@ -131,6 +131,7 @@ class State:
         tried: What is known of arms that were tried.
         best: The lowest loss so far.
         batches: How often candidates were drawn near good ones.
+        first_arms: How many arms there were when the first unit was decided.
         session: The driver that holds the study, None between sessions.
         events: How many events were folded.
     """
@@ -146,6 +147,7 @@ class State:
     tried: Mapping[int, Arm] = field(default_factory=lambda: MappingProxyType({}))
     best: Best | None = None
     batches: int = 0
+    first_arms: int = 0
     session: SessionStarted | None = None
     events: int = 1
 
@@ -231,6 +233,7 @@ def _(event: ArmsAdded, state: State) -> State:
         meanings=meanings(configs),
         curves=curves,
         batches=state.batches + (event.origin == "near"),
+        first_arms=state.first_arms if state.attempts else len(configs),
     )
 
 
