@@ -20,6 +20,9 @@ from bhpt.policies.scheduled import Request, Setup, added_later
 
 _ETA = 3
 
+Entry = tuple[float, int, int]
+"""An arm in a rung: its loss, the number of reports before its arrival, and the arm."""
+
 
 class AshaCourse:
     """Where ASHA stands: what was reported, in the order of the reports.
@@ -39,8 +42,10 @@ class AshaCourse:
         self._taken = 0
         self._epochs: dict[int, int] = {}
         self._best: dict[int, float] = {}
-        # arms of each rung by loss, and by arrival where they tie
-        self._rungs: list[list[tuple[float, int, int]]] = [[] for _ in levels]
+        # arms of each rung, best first, the earlier one where they tie; those that wait there
+        self._rungs: list[list[Entry]] = [[] for _ in levels]
+        self._waiting: list[list[Entry]] = [[] for _ in levels]
+        self._entry: dict[int, tuple[int, Entry]] = {}
         self._under_way: set[int] = set()
         self._through = 0  # arms of the first K₀ that have had a unit
         self._over = False
@@ -65,20 +70,33 @@ class AshaCourse:
 
     def _arrive(self, arm: int) -> None:
         """Enter an arm into the rung that it has reached, if it has."""
-        rung = self._rung_at.get(self._units(arm))
+        self._leave(arm)
         self._under_way.add(arm)
+        rung = self._rung_at.get(self._units(arm))
         if rung is None:
             return
         entry = (self._best[arm], self._taken, arm)
         insort(self._rungs[rung], entry)
-        last = rung == len(self._levels) - 1
-        if last or not (self._stopping and self._may_go_on(rung, entry)):
-            self._under_way.discard(arm)
+        if self._stopping and rung < len(self._levels) - 1 and self._may_go_on(rung, entry):
+            return
+        self._under_way.discard(arm)
+        insort(self._waiting[rung], entry)
+        self._entry[arm] = rung, entry
 
-    def _may_go_on(self, rung: int, entry: tuple[float, int, int]) -> bool:
+    def _leave(self, arm: int) -> None:
+        """Take an arm that goes on from those that wait in a rung."""
+        if arm in self._entry:
+            rung, entry = self._entry.pop(arm)
+            waiting = self._waiting[rung]
+            del waiting[bisect_left(waiting, entry)]
+
+    def _may_go_on(self, rung: int, entry: Entry) -> bool:
         """Whether an arm that has just arrived at a rung is not stopped there."""
+        return len(self._rungs[rung]) < _ETA or self._in_best_third(rung, entry)
+
+    def _in_best_third(self, rung: int, entry: Entry) -> bool:
         held = self._rungs[rung]
-        return len(held) < _ETA or bisect_left(held, entry) < len(held) // _ETA
+        return bisect_left(held, entry) < len(held) // _ETA
 
     def _nothing_left(self) -> bool:
         """Whether all arms have been tried, and none is under way or to be promoted."""
@@ -94,10 +112,10 @@ class AshaCourse:
         if self._stopping:
             return
         for rung in range(len(self._levels) - 2, -1, -1):
-            held = self._rungs[rung]
-            for _, _, arm in held[: len(held) // _ETA]:
-                if self._units(arm) == self._levels[rung]:
-                    yield arm, self._levels[rung + 1]
+            for entry in self._waiting[rung]:
+                if not self._in_best_third(rung, entry):
+                    break
+                yield entry[2], self._levels[rung + 1]
 
     def choose(self, view: View) -> Request | None:
         """Go on, promote, begin a new arm, or spend what is left over."""
