@@ -20,7 +20,7 @@ from bhpt.bench.paper.claims import Claim
 from bhpt.bench.paper.evidence import PaperEvidence, interval
 from bhpt.bench.paper.report import about_run, write_report
 from bhpt.bench.simulate import Trajectory
-from bhpt.bench.table import ResultRow, Results, Row
+from bhpt.bench.table import ResultRow, Results, RunKey
 from bhpt.bench.tasks import PACKAGED, Task, packaged
 from bhpt.cli.main import app
 from bhpt.domain import Misuse
@@ -36,13 +36,13 @@ TINY = plan.Scope(
 )
 
 
-def quiet(done: int, total: int, row: Row | None) -> None:
+def quiet(done: int, total: int, row: ResultRow | None) -> None:
     """No progress."""
 
 
 def row(
     policy: str, budget: int, seed: int, regret: float, task: str = "synthetic", **more: float
-) -> Row:
+) -> ResultRow:
     score = Score(
         loss=more.get("loss", 1 + regret),
         regret=regret,
@@ -52,7 +52,7 @@ def row(
         share=more.get("share", 0.5),
         decision_s=more.get("decision_s", 0.1),
     )
-    return Row(ResultRow(task, policy, budget, seed), score)
+    return ResultRow(RunKey(task, policy, budget, seed), score)
 
 
 def rows_of(
@@ -60,7 +60,7 @@ def rows_of(
     budgets: Sequence[int],
     seeds: int = 20,
     noise: float = 0.002,
-) -> list[Row]:
+) -> list[ResultRow]:
     """Rows whose regrets lie about the given means, one mean a budget."""
     rng = np.random.default_rng(0)
     made = []
@@ -78,7 +78,7 @@ def rows_of(
 
 def test_shares_by_family_are_written_once_and_read_back(tmp_path: Path) -> None:
     task = Task("t", np.ones((3, 4)), 2.0, 1, np.zeros((3, 1)), groups=("a", "b", "b"))
-    run = ResultRow("t", "bhpt", 4, 0)
+    run = RunKey("t", "bhpt", 4, 0)
     shares = group_shares(task, run, Trajectory(np.array([0, 1, 2, 2]), np.ones(4), 0.0))
     assert [(s.group, s.share) for s in shares] == [("a", 0.25), ("b", 0.75)]
     groups = Groups(tmp_path)
@@ -96,8 +96,7 @@ def test_shares_by_family_are_written_once_and_read_back(tmp_path: Path) -> None
 def test_tasks_without_families_have_no_shares() -> None:
     task = Task("t", np.ones((2, 2)), 2.0, 1, np.zeros((2, 1)))
     assert (
-        group_shares(task, ResultRow("t", "p", 1, 0), Trajectory(np.array([0]), np.ones(1), 0.0))
-        == ()
+        group_shares(task, RunKey("t", "p", 1, 0), Trajectory(np.array([0]), np.ones(1), 0.0)) == ()
     )
 
 
@@ -140,7 +139,7 @@ def test_differences_are_taken_seed_by_seed() -> None:
     assert evidence.budgets("synthetic", "a", "c") == []
 
 
-def verdict_of(rows: list[Row], claim: str) -> Claim:
+def verdict_of(rows: list[ResultRow], claim: str) -> Claim:
     return {
         "vanishing": claims.vanishing_regret,
         "lowest": claims.lowest_on_synthetic,
@@ -203,7 +202,7 @@ def test_the_slow_family() -> None:
     def shares(policy: str, means: Sequence[float]) -> list[GroupShare]:
         task, group = claims.SLOW
         return [
-            GroupShare(ResultRow(task, policy, budget, seed), group, mean + 0.01 * seed)
+            GroupShare(RunKey(task, policy, budget, seed), group, mean + 0.01 * seed)
             for budget, mean in zip(BUDGETS, means, strict=True)
             for seed in range(5)
         ]
@@ -244,7 +243,7 @@ def test_figures_of_whatever_is_there(tmp_path: Path) -> None:
     results = Results(tmp_path)
     for one in rows_of(PAPER_LIKE, BUDGETS, seeds=2):
         results.append(one)
-    Groups(tmp_path).append((GroupShare(ResultRow("synthetic", "bhpt", 8, 0), "resnet", 0.5),))
+    Groups(tmp_path).append((GroupShare(RunKey("synthetic", "bhpt", 8, 0), "resnet", 0.5),))
     done = CliRunner().invoke(app, ["bench", "figures", str(tmp_path)])
     assert done.exit_code == 0, done.output
     names = {path.stem for path in (tmp_path / "figures").glob("*.png")}
@@ -311,9 +310,9 @@ def test_budgets_go_from_a_tenth_of_the_arms_and_stop_at_the_optimum() -> None:
 def test_bhpt_climbs_until_it_has_found_the_optimum(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[ResultRow] = []
+    asked: list[RunKey] = []
 
-    def pretend(wanted: list[ResultRow], *_: object) -> list[Row]:
+    def pretend(wanted: list[RunKey], *_: object) -> list[ResultRow]:
         asked.extend(wanted)
         return [
             row("bhpt", run.budget, run.seed, 0.0 if run.budget >= 10 else 0.2, run.task)

@@ -22,7 +22,7 @@ _GREY = "#8a8a8a"
 
 
 @dataclass(frozen=True)
-class Look:
+class PolicyStyle:
     """How a policy is drawn.
 
     Attributes:
@@ -41,26 +41,26 @@ class Look:
 
 
 LOOKS = {
-    "bhpt": Look("BHPT", "#1f5fbf", width=2.4),
-    "bhpt-eps": Look("BHPT-ε", "#c8322b", width=2.4),
-    "rollout": Look("Rollout", "#7b4fa3", marker="D"),
-    "hyperband": Look("Hyperband", "#2f8f4e", marker="s"),
-    "gp-ei": Look("GP-EI (BO)", "#e08a1e", marker="^"),
-    "smac": Look("SMAC (BO)", "#b8860b", "--", marker="v"),
-    "fabolas": Look("Fabolas", "#d4569b", marker="P"),
-    "freeze-thaw": Look("FreezeThaw", "#17a2a8", marker="X"),
-    "random": Look("random search", _GREY, ":", marker="."),
-    "next-unit": Look("next unit (ours)", "#6b6b6b", "--", marker="*", width=2.0),
-    "default": Look("default (ours)", "#111111", marker="*", width=2.0),
-    "q-alone": Look("Q alone", "#7fb0ea", "--", marker="o"),
-    "q-eps-alone": Look("Q-ε alone", "#f09a94", "--", marker="o"),
-    "bhpt-sampled": Look("BHPT, sampled", "#7fb0ea", "--", marker="o"),
+    "bhpt": PolicyStyle("BHPT", "#1f5fbf", width=2.4),
+    "bhpt-eps": PolicyStyle("BHPT-ε", "#c8322b", width=2.4),
+    "rollout": PolicyStyle("Rollout", "#7b4fa3", marker="D"),
+    "hyperband": PolicyStyle("Hyperband", "#2f8f4e", marker="s"),
+    "gp-ei": PolicyStyle("GP-EI (BO)", "#e08a1e", marker="^"),
+    "smac": PolicyStyle("SMAC (BO)", "#b8860b", "--", marker="v"),
+    "fabolas": PolicyStyle("Fabolas", "#d4569b", marker="P"),
+    "freeze-thaw": PolicyStyle("FreezeThaw", "#17a2a8", marker="X"),
+    "random": PolicyStyle("random search", _GREY, ":", marker="."),
+    "next-unit": PolicyStyle("next unit (ours)", "#6b6b6b", "--", marker="*", width=2.0),
+    "default": PolicyStyle("default (ours)", "#111111", marker="*", width=2.0),
+    "q-alone": PolicyStyle("Q alone", "#7fb0ea", "--", marker="o"),
+    "q-eps-alone": PolicyStyle("Q-ε alone", "#f09a94", "--", marker="o"),
+    "bhpt-sampled": PolicyStyle("BHPT, sampled", "#7fb0ea", "--", marker="o"),
 }
 
 
-def look(policy: str) -> Look:
+def look(policy: str) -> PolicyStyle:
     """The look of a policy; one that the paper does not name is grey under its own name."""
-    return LOOKS.get(policy, Look(policy, _GREY, "-.", marker="."))
+    return LOOKS.get(policy, PolicyStyle(policy, _GREY, "-.", marker="."))
 
 
 def in_order(policies: Iterable[str]) -> list[str]:

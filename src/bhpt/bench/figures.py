@@ -25,7 +25,7 @@ from bhpt.bench.figure_style import (
 )
 from bhpt.bench.groups import Groups, GroupShare
 from bhpt.bench.summary import Cell, cells
-from bhpt.bench.table import Results, Row
+from bhpt.bench.table import ResultRow, Results
 from bhpt.domain import Misuse
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Series:
 
 
 def series(
-    rows: Sequence[Row], metric: str, task: str, bar: Callable[[Cell], float]
+    rows: Sequence[ResultRow], metric: str, task: str, bar: Callable[[Cell], float]
 ) -> list[Series]:
     """Lines of all policies on a task, in their usual order."""
     found = cells([row for row in rows if row.run.task == task], metric)
@@ -77,18 +77,18 @@ def deviation(cell: Cell) -> float:
     return cell.error * float(np.sqrt(cell.runs))
 
 
-def tasks_of(rows: Sequence[Row]) -> list[str]:
+def tasks_of(rows: Sequence[ResultRow]) -> list[str]:
     """Tasks in the order in which they first appear."""
     return list(dict.fromkeys(row.run.task for row in rows))
 
 
-def regret(rows: Sequence[Row], tasks: Sequence[str]) -> "Figure | None":
+def regret(rows: Sequence[ResultRow], tasks: Sequence[str]) -> "Figure | None":
     """Normalised regret over the budget, a panel a task."""
     return _over_budget(rows, tasks, "regret", "regret", least=_LEAST)
 
 
 def loss(
-    rows: Sequence[Row], tasks: Sequence[str], optima: dict[str, dict[int, float]]
+    rows: Sequence[ResultRow], tasks: Sequence[str], optima: dict[str, dict[int, float]]
 ) -> "Figure | None":
     """Loss over the budget with one standard deviation, a panel a task; optima dotted."""
     figure, axes, lines = _line_panels(rows, tasks, "loss", deviation, least=None)
@@ -107,17 +107,17 @@ def loss(
     return figure
 
 
-def exhaustion(rows: Sequence[Row], task: str) -> "Figure | None":
+def exhaustion(rows: Sequence[ResultRow], task: str) -> "Figure | None":
     """BHPT and BHPT-ε with and without the rule to commit."""
     return _of_policies(rows, task, EXHAUSTION)
 
 
-def sampled(rows: Sequence[Row], task: str) -> "Figure | None":
+def sampled(rows: Sequence[ResultRow], task: str) -> "Figure | None":
     """Hyper-parameters sampled against the true ones."""
     return _of_policies(rows, task, SAMPLED)
 
 
-def hits(rows: Sequence[Row], task: str) -> "Figure | None":
+def hits(rows: Sequence[ResultRow], task: str) -> "Figure | None":
     """Is the output arm among the true top 1, 3, 5: stacked bars, a group a budget."""
     found = {
         metric: {s.policy: s for s in series(rows, metric, task, standard_error)}
@@ -135,7 +135,7 @@ def hits(rows: Sequence[Row], task: str) -> "Figure | None":
     return figure
 
 
-def share(rows: Sequence[Row], task: str) -> "Figure | None":
+def share(rows: Sequence[ResultRow], task: str) -> "Figure | None":
     """Share of the budget on the output arm: bars, a group a budget."""
     found = {s.policy: s for s in series(rows, "share", task, standard_error)}
     policies = [p for p in ON_BARS if p in found]
@@ -206,7 +206,7 @@ def draw_all(out: Path) -> list[Path]:
 
 
 def _over_budget(
-    rows: Sequence[Row], tasks: Sequence[str], metric: str, label: str, least: float | None
+    rows: Sequence[ResultRow], tasks: Sequence[str], metric: str, label: str, least: float | None
 ) -> "Figure | None":
     figure, axes, _ = _line_panels(rows, tasks, metric, standard_error, least)
     if figure is None:
@@ -218,7 +218,7 @@ def _over_budget(
 
 
 def _line_panels(
-    rows: Sequence[Row],
+    rows: Sequence[ResultRow],
     tasks: Sequence[str],
     metric: str,
     bar: Callable[[Cell], float],
@@ -248,7 +248,7 @@ def _positive(lines: Sequence[Series]) -> bool:
     return min(means) >= 0 and max(means) > 3 * max(min(means), _LEAST)
 
 
-def _of_policies(rows: Sequence[Row], task: str, policies: Sequence[str]) -> "Figure | None":
+def _of_policies(rows: Sequence[ResultRow], task: str, policies: Sequence[str]) -> "Figure | None":
     """Regret of a few policies on one task; None unless one beside the first is there."""
     found = {s.policy: s for s in series(rows, "regret", task, standard_error)}
     kept = [found[p] for p in policies if p in found]

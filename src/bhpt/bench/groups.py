@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from bhpt.bench.simulate import Trajectory
-from bhpt.bench.table import ResultRow, start_table
+from bhpt.bench.table import RunKey, start_table
 from bhpt.bench.tasks import Task
 from bhpt.domain import Misuse
 
@@ -22,12 +22,12 @@ COLUMNS = ["task", "policy", "budget", "seed", "group", "share"]
 class GroupShare:
     """The part of a run's units that went to one family."""
 
-    run: ResultRow
+    run: RunKey
     group: str
     share: float
 
 
-def group_shares(task: Task, run: ResultRow, trajectory: Trajectory) -> tuple[GroupShare, ...]:
+def group_shares(task: Task, run: RunKey, trajectory: Trajectory) -> tuple[GroupShare, ...]:
     """Shares of every family, none if the task has no families or nothing ran."""
     if not task.groups or not len(trajectory.arms):
         return ()
@@ -65,10 +65,10 @@ class Groups:
             reader = csv.DictReader(file)
             if reader.fieldnames != COLUMNS:
                 raise Misuse(f"{self.path} is not a table of this benchmark: choose another --out")
-            found: dict[tuple[ResultRow, str], GroupShare] = {}
+            found: dict[tuple[RunKey, str], GroupShare] = {}
             for line, cells in enumerate(reader, start=2):
                 try:
-                    run = ResultRow(
+                    run = RunKey(
                         cells["task"], cells["policy"], int(cells["budget"]), int(cells["seed"])
                     )
                     share = GroupShare(run, cells["group"], float(cells["share"]))

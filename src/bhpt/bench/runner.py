@@ -10,7 +10,7 @@ from bhpt.bench.groups import Groups, GroupShare, group_shares
 from bhpt.bench.metrics import score
 from bhpt.bench.peers import registry
 from bhpt.bench.simulate import simulate
-from bhpt.bench.table import ResultRow, Results, Row
+from bhpt.bench.table import ResultRow, Results, RunKey
 from bhpt.bench.workers import workers
 from bhpt.domain import Misuse
 
@@ -39,34 +39,37 @@ class BenchmarkPlan:
         for policy in self.policies:
             registry.check(policy)
 
-    def runs(self) -> Iterator[ResultRow]:
+    def runs(self) -> Iterator[RunKey]:
         """All runs, seed by seed, so that an interrupted benchmark has whole seeds."""
         for seed in range(self.seeds):
             for task in self.tasks:
                 for policy in self.policies:
                     for budget in self.budgets:
-                        yield ResultRow(task, policy, budget, seed)
+                        yield RunKey(task, policy, budget, seed)
 
 
 @dataclass(frozen=True)
 class RunOutcome:
     """What a run leaves: its row, and the shares of families where arms have them."""
 
-    row: Row
+    row: ResultRow
     shares: tuple[GroupShare, ...]
 
 
-def one(run: ResultRow, data: Path | None, arms: int | None) -> RunOutcome:
+def one(run: RunKey, data: Path | None, arms: int | None) -> RunOutcome:
     """Run one cell of the benchmark."""
     task = load(run.task, run.seed, data, arms)
     policy = registry.make(run.policy, task.truth, task.features)
     ran = simulate(task, policy, run.budget, run.seed)
-    return RunOutcome(Row(run, score(task, run.budget, ran)), group_shares(task, run, ran))
+    return RunOutcome(ResultRow(run, score(task, run.budget, ran)), group_shares(task, run, ran))
 
 
 def run_plan(
-    plan: BenchmarkPlan, out: Path, jobs: int, progress: Callable[[int, int, Row | None], None]
-) -> list[Row]:
+    plan: BenchmarkPlan,
+    out: Path,
+    jobs: int,
+    progress: Callable[[int, int, ResultRow | None], None],
+) -> list[ResultRow]:
     """Run what is missing, in `jobs` processes; returns the plan's rows, old and new.
 
     Args:
@@ -89,12 +92,12 @@ class Source:
 
 
 def run_missing(
-    wanted: list[ResultRow],
+    wanted: list[RunKey],
     out: Path,
     jobs: int,
-    progress: Callable[[int, int, Row | None], None],
+    progress: Callable[[int, int, ResultRow | None], None],
     source: Source,
-) -> list[Row]:
+) -> list[ResultRow]:
     """Run those of the wanted runs that the table in `out` does not have; returns all of them."""
     if jobs < 1:
         raise Misuse(f"--jobs {jobs}: at least one is needed")
@@ -112,7 +115,7 @@ def run_missing(
     return [row for row in results.rows() if row.run in asked]
 
 
-def _parallel(todo: list[ResultRow], source: Source, jobs: int) -> Iterator[RunOutcome]:
+def _parallel(todo: list[RunKey], source: Source, jobs: int) -> Iterator[RunOutcome]:
     """Rows as they are finished; at most a few runs are queued, so an interrupt ends soon."""
     if not todo:
         return

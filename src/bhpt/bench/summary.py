@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bhpt.bench.table import Row
+from bhpt.bench.table import ResultRow
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Cell:
     runs: int
 
 
-def cells(rows: list[Row], metric: str) -> dict[tuple[str, str, int], Cell]:
+def cells(rows: list[ResultRow], metric: str) -> dict[tuple[str, str, int], Cell]:
     """Mean of `metric` by (task, policy, budget)."""
     grouped: dict[tuple[str, str, int], list[float]] = defaultdict(list)
     for row in rows:

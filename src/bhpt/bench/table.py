@@ -10,7 +10,7 @@ from bhpt.domain import Misuse
 
 
 @dataclass(frozen=True, order=True)
-class ResultRow:
+class RunKey:
     """What identifies a row."""
 
     task: str
@@ -20,14 +20,14 @@ class ResultRow:
 
 
 @dataclass(frozen=True)
-class Row:
+class ResultRow:
     """One run and how good it was."""
 
-    run: ResultRow
+    run: RunKey
     score: Score
 
 
-COLUMNS = [f.name for f in fields(ResultRow)] + [f.name for f in fields(Score)]
+COLUMNS = [f.name for f in fields(RunKey)] + [f.name for f in fields(Score)]
 
 
 def start_table(path: Path, columns: list[str]) -> None:
@@ -55,13 +55,13 @@ class Results:
         self.path = folder / "results.csv"
         start_table(self.path, COLUMNS)
 
-    def append(self, row: Row) -> None:
+    def append(self, row: ResultRow) -> None:
         """Add one row and flush it."""
         values = [*asdict(row.run).values(), *asdict(row.score).values()]
         with self.path.open("a", newline="") as file:
             csv.writer(file, lineterminator="\n").writerow(values)
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ResultRow]:
         """All rows, in the order written."""
         with self.path.open(newline="") as file:
             reader = csv.DictReader(file)
@@ -69,10 +69,10 @@ class Results:
                 raise Misuse(f"{self.path} is not a table of this benchmark: choose another --out")
             return list(self._parsed(reader))
 
-    def _parsed(self, reader: "csv.DictReader[str]") -> Iterator[Row]:
+    def _parsed(self, reader: "csv.DictReader[str]") -> Iterator[ResultRow]:
         for line, cells in enumerate(reader, start=2):
             try:
-                run = ResultRow(
+                run = RunKey(
                     cells["task"], cells["policy"], int(cells["budget"]), int(cells["seed"])
                 )
                 score = Score(
@@ -86,4 +86,4 @@ class Results:
                 )
             except (TypeError, ValueError) as error:
                 raise Misuse(f"{self.path}, line {line}: {error}") from error
-            yield Row(run, score)
+            yield ResultRow(run, score)

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from bhpt.bench.runner import BenchmarkPlan, run_plan
 from bhpt.bench.summary import cells
-from bhpt.bench.table import Row
+from bhpt.bench.table import ResultRow
 from bhpt.cli.deferred import CommandEntry, deferred_group
 from bhpt.domain import Misuse
 
@@ -86,7 +86,7 @@ class Reporter:
             self._task = self._bar.add_task("runs", total=None)
             self._bar.start()
 
-    def __call__(self, done: int, total: int, row: Row | None) -> None:
+    def __call__(self, done: int, total: int, row: ResultRow | None) -> None:
         """One row more."""
         what = f"{row.run.task} {row.run.policy} B={row.run.budget}" if row else "runs"
         if self._bar is not None:
@@ -104,7 +104,7 @@ class Reporter:
             self._bar.stop()
 
 
-def run_shown(plan: BenchmarkPlan, out: Path, jobs: int) -> list[Row]:
+def run_shown(plan: BenchmarkPlan, out: Path, jobs: int) -> list[ResultRow]:
     """Run what is missing of a plan, with its progress shown; the plan's rows, old and new."""
     reporter = Reporter()
     try:
@@ -153,7 +153,7 @@ def run(
     print(f"{len(rows)} rows in {out / 'results.csv'}")
 
 
-def _show(plan: BenchmarkPlan, rows: list[Row]) -> None:
+def _show(plan: BenchmarkPlan, rows: list[ResultRow]) -> None:
     """Mean normalised regret of every policy, a table a task."""
     means = cells(rows, "regret")
     console = Console()

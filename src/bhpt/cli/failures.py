@@ -19,7 +19,7 @@ _INSIDE = re.compile(r'^ *File ".*", line \d+', re.MULTILINE)  # a traceback wit
 
 
 @dataclass(frozen=True)
-class Failure:
+class ErrorReport:
     """How a command ended.
 
     Attributes:
@@ -33,15 +33,17 @@ class Failure:
     notes: tuple[str, ...] = ()
 
 
-def failure_of(error: Exception) -> Failure:
+def failure_of(error: Exception) -> ErrorReport:
     """What to say of an error; one that nobody expected is named with its place in the code."""
     if isinstance(error, Misuse):
-        return Failure(MISUSED, str(error), _own_words(error))
+        return ErrorReport(MISUSED, str(error), _own_words(error))
     if isinstance(error, _FAILURES):
-        return Failure(FAILED, str(error), _notes(error))
+        return ErrorReport(FAILED, str(error), _notes(error))
     frame = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(frame.filename).name}:{frame.lineno}"
-    return Failure(FAILED, f"{type(error).__name__}: {error} ({place}; {TRACEBACK}=1 shows more)")
+    return ErrorReport(
+        FAILED, f"{type(error).__name__}: {error} ({place}; {TRACEBACK}=1 shows more)"
+    )
 
 
 def _notes(error: Exception) -> tuple[str, ...]:

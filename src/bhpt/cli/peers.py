@@ -12,12 +12,12 @@ from rich.table import Table
 
 from bhpt.bench.peers import calibration, figures
 from bhpt.bench.peers.markdown import markdown
-from bhpt.bench.peers.page import Figure, page
+from bhpt.bench.peers.page import PeerFigure, page
 from bhpt.bench.peers.registry import PEERS
 from bhpt.bench.peers.standings import ALL, Comparison, PeerStanding, write_csv
 from bhpt.bench.peers.suites import Suite, grouped, suites
 from bhpt.bench.runner import BenchmarkPlan
-from bhpt.bench.table import Row
+from bhpt.bench.table import ResultRow
 from bhpt.cli.bench import CORES, Arms, Data, Jobs, Seeds, Tasks, numbers, run_shown, words
 
 RULES = ("default", "random", "hyperband", "sh", "asha", "i-epoch", "2-epoch", "5-epoch")
@@ -67,12 +67,12 @@ def plain(policy: str) -> str:
     return "default" if policy.startswith("default:") else policy
 
 
-def _ours(row: Row) -> Row:
+def _ours(row: ResultRow) -> ResultRow:
     return replace(row, run=replace(row.run, policy=plain(row.run.policy)))
 
 
 def report(
-    rows: list[Row],
+    rows: list[ResultRow],
     compared: tuple[Suite, ...],
     policies: tuple[str, ...],
     out: Path,
@@ -83,12 +83,12 @@ def report(
     standings = comparison.standings()
     names = [suite.name for suite in compared]
     drawn = [
-        Figure("Normalised regret over the budget", figures.regret_by_suite(standings, names)),
-        Figure("Rank over the budget", figures.rank(standings, names)),
-        Figure("Time of a decision", figures.decision_time(standings)),
+        PeerFigure("Normalised regret over the budget", figures.regret_by_suite(standings, names)),
+        PeerFigure("Rank over the budget", figures.rank(standings, names)),
+        PeerFigure("Time of a decision", figures.decision_time(standings)),
     ]
     if lines:
-        drawn.append(Figure("Calibration", figures.calibration(lines)))
+        drawn.append(PeerFigure("Calibration", figures.calibration(lines)))
     gaps = comparison.gaps("default") if "default" in policies else []
     command = shlex.join(["bhpt", *sys.argv[1:]])
     write_csv(standings, out / "summary.csv")

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bhpt.domain import Curves, FloatArray, IntArray, View
-from bhpt.policies.scheduled import Request, Setup, added_later
+from bhpt.domain import Curves, IntArray, View
+from bhpt.policies.scheduled import Setup, UnitRequest, added_later
 
 _ETA = 3
 
@@ -117,7 +117,7 @@ class AshaCourse:
                     break
                 yield entry[2], self._levels[rung + 1]
 
-    def choose(self, view: View) -> Request | None:
+    def choose(self, view: View) -> UnitRequest | None:
         """Go on, promote, begin a new arm, or spend what is left over."""
         if not (self._over and view.arms == self._setup.arms):
             found = self._wanted(view)
@@ -125,7 +125,7 @@ class AshaCourse:
                 return found
         return self._leftover(view) or added_later(view)
 
-    def _wanted(self, view: View) -> Request | None:
+    def _wanted(self, view: View) -> UnitRequest | None:
         """What the rule says, None if there is nothing under way, to promote or to begin."""
         going = [arm for arm in self._under_way if view.choosable[arm]]
         if going:
@@ -153,10 +153,10 @@ class AshaCourse:
     def _reason(self, units: int) -> str:
         return f"ASHA: to {units} units"
 
-    def _leftover(self, view: View) -> Request | None:
+    def _leftover(self, view: View) -> UnitRequest | None:
         """The best of the first arms that can run a unit."""
         arms = np.flatnonzero(view.choosable[: self._setup.arms])
         if not arms.size:
             return None
-        best: FloatArray = np.array([self._best.get(arm, np.inf) for arm in arms.tolist()])
-        return int(arms[best.argmin()]), "what is left goes to the best arm"
+        best = int(view.curves.best_by_arm[arms].argmin())
+        return int(arms[best]), "what is left goes to the best arm"

@@ -17,7 +17,7 @@ from typing import Optional
 import numpy as np
 
 from bhpt.domain import Curves, FloatArray, IntArray, View
-from bhpt.policies.scheduled import Request, Setup, added_later
+from bhpt.policies.scheduled import Setup, UnitRequest, added_later
 
 
 class Board:
@@ -103,7 +103,7 @@ class RungCourse:
                 return
             self._rung = self._rung.after(self._board)
 
-    def choose(self, view: View) -> Request | None:
+    def choose(self, view: View) -> UnitRequest | None:
         """The first unit that is lacking and can run; arms that cannot run are passed over."""
         board, rung = self._board.copy(), self._rung
         free = float(view.units_left) if view.lanes == 1 else np.inf

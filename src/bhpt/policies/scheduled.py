@@ -19,7 +19,7 @@ import numpy as np
 from bhpt.domain import Curves, View
 from bhpt.policies.interface import Decision, Explanation
 
-Request = tuple[int, str]
+UnitRequest = tuple[int, str]
 """An arm whose next unit is wanted, and why."""
 
 
@@ -53,7 +53,7 @@ class Course(Protocol):
         """Take in what was reported since the last call; what was taken in before is the same."""
         ...
 
-    def choose(self, view: View) -> Request | None:
+    def choose(self, view: View) -> UnitRequest | None:
         """The next unit to run, None to wait for one in flight or at the end; changes nothing."""
         ...
 
@@ -136,7 +136,7 @@ def setup_of(view: View, schedule: Schedule) -> Setup:
     return Setup(view.started_with, view.full, view.unit, budget, view.seed)
 
 
-def added_later(view: View) -> Request | None:
+def added_later(view: View) -> UnitRequest | None:
     """The first arm that was added to the study later and can run a unit."""
     new = view.started_with + np.flatnonzero(view.choosable[view.started_with :])
     return (int(new[0]), "the schedule is done: an arm that was added later") if new.size else None

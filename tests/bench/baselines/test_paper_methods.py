@@ -17,7 +17,7 @@ from bhpt.bench.baselines.entropy_search import asymptote_gains, fill_basket
 from bhpt.bench.baselines.expected_improvement import improvement, log_h, log_improvement
 from bhpt.bench.baselines.gp_ei import GpEi, Landscape, drawn_landscape, predict, sampled
 from bhpt.bench.baselines.minimiser_entropy import (
-    Looks,
+    Outcomes,
     entropy,
     gauss_hermite,
     information_gains,
@@ -274,7 +274,7 @@ def test_information_gain_of_two_contenders_in_closed_form() -> None:
     )
     rng = np.random.default_rng(0)
     drawn = rng.multivariate_normal(mean, covariance, size=200_000)
-    looks = Looks(
+    looks = Outcomes(
         draws=drawn[:, :1] + np.sqrt(noise) * rng.standard_normal((len(drawn), 1)),
         mean=mean[:1],
         deviation=np.sqrt([variance]),

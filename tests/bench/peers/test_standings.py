@@ -8,21 +8,21 @@ from bhpt.bench.metrics import Score
 from bhpt.bench.peers.markdown import markdown
 from bhpt.bench.peers.standings import ALL, Comparison, ranked, resampled, write_csv
 from bhpt.bench.peers.suites import Suite
-from bhpt.bench.table import ResultRow, Row
+from bhpt.bench.table import ResultRow, RunKey
 
 
-def row(task: str, policy: str, seed: int, regret: float, budget: int = 10) -> Row:
-    return Row(ResultRow(task, policy, budget, seed), Score(0.0, regret, 0, 0, 0, 0.0, 5.0))
+def row(task: str, policy: str, seed: int, regret: float, budget: int = 10) -> ResultRow:
+    return ResultRow(RunKey(task, policy, budget, seed), Score(0.0, regret, 0, 0, 0, 0.0, 5.0))
 
 
 SUITES = (Suite("a", ("a1", "a2")), Suite("b", ("b1",)))
 
 
-def comparison(rows: list[Row]) -> Comparison:
+def comparison(rows: list[ResultRow]) -> Comparison:
     return Comparison(rows, SUITES, ("x", "y", "z"))
 
 
-def rows_of(regrets: dict[str, tuple[float, float, float]], seed: int = 0) -> list[Row]:
+def rows_of(regrets: dict[str, tuple[float, float, float]], seed: int = 0) -> list[ResultRow]:
     return [
         row(task, policy, seed, regret)
         for task, three in regrets.items()

@@ -19,7 +19,7 @@ from bhpt.beliefs.freeze_thaw import Mixture
 from bhpt.beliefs.interface import Belief
 from bhpt.beliefs.posterior import Posterior
 from bhpt.bench.baselines.expected_improvement import log_improvement
-from bhpt.bench.baselines.minimiser_entropy import Looks, information_gains
+from bhpt.bench.baselines.minimiser_entropy import Outcomes, information_gains
 from bhpt.domain import BoolArray, FloatArray, IntArray, View
 from bhpt.policies.action_values import pick
 from bhpt.policies.interface import Decision, Explanation
@@ -109,7 +109,7 @@ def asymptote_gains(
     noise = 1 / np.maximum(told[later] - told[now], np.finfo(float).tiny ** 0.5)
     size = len(basket)  # the basket comes first among the contenders
     deviation = np.sqrt(covariance.diagonal()[:size] + noise)
-    looks = Looks(
+    looks = Outcomes(
         draws=f[:, :size] + np.sqrt(noise) * rng.standard_normal((_DRAWS, size)),
         mean=mean[:size],
         deviation=deviation,

@@ -16,7 +16,7 @@ import numpy as np
 from bhpt.beliefs.scale import Scale
 from bhpt.bench.baselines import fabolas_model as model
 from bhpt.bench.baselines.expected_improvement import log_improvement
-from bhpt.bench.baselines.minimiser_entropy import Looks, information_gains
+from bhpt.bench.baselines.minimiser_entropy import Outcomes, information_gains
 from bhpt.domain import BoolArray, Curves, FloatArray, IntArray, View
 from bhpt.policies.interface import Decision, Explanation, refuse_side_by_side
 
@@ -31,7 +31,7 @@ _REFIT = 1.1  # θ is drawn again when the reports have grown by this factor
 
 
 @dataclass(frozen=True, eq=False)
-class Turn:
+class FidelityLook:
     """A look that is being taken.
 
     Attributes:
@@ -56,7 +56,7 @@ class Fabolas:
 
     def __init__(self) -> None:
         """Nothing is known before the first view."""
-        self._last: tuple[bytes, Turn] | None = None
+        self._last: tuple[bytes, FidelityLook] | None = None
 
     def decide(self, view: View) -> Decision | None:
         """Follow the turns through the reports; the unit after the last report is run."""
@@ -70,7 +70,7 @@ class Fabolas:
         why = f"Fabolas: to {turn.level} units"
         return Decision(turn.arm, Explanation.in_words(why, view.arms))
 
-    def _remembered(self, view: View) -> Turn | None:
+    def _remembered(self, view: View) -> FidelityLook | None:
         if self._last is None:
             return None
         key, turn = self._last
@@ -85,7 +85,7 @@ def levels(view: View) -> IntArray:
     return np.append(doubled, most).astype(np.int64)
 
 
-def ended(view: View, turn: Turn) -> int | None:
+def ended(view: View, turn: FidelityLook) -> int | None:
     """Reports after which a turn was over, or None if its next unit is to be run now.
 
     A turn is over when its level is reached, when another arm was run, and when its arm cannot
@@ -106,21 +106,21 @@ def ended(view: View, turn: Turn) -> int | None:
     return max(at, min(turn.start + 1, reports))
 
 
-def _first(view: View) -> Turn:
+def _first(view: View) -> FidelityLook:
     """Any arm, one unit."""
     theta = model.centre(view.features.shape[1])
     arm = int(np.random.default_rng((view.seed, 0, 3)).integers(view.arms))
-    return Turn(0, arm, 1, (theta,), 0)
+    return FidelityLook(0, arm, 1, (theta,), 0)
 
 
-def following(view: View, last: Turn, start: int) -> Turn:
+def following(view: View, last: FidelityLook, start: int) -> FidelityLook:
     """The turn that begins after `start` reports."""
     curves = view.curves.first(start)
     rng = np.random.default_rng((view.seed, start, 3))
     now = start == len(view.curves.reports)
     allowed = view.choosable if now else curves.count_by_arm < curves.epochs
     if not len(curves.visited):
-        return Turn(start, int(rng.choice(np.flatnonzero(allowed))), 1, last.thetas, 0)
+        return FidelityLook(start, int(rng.choice(np.flatnonzero(allowed))), 1, last.thetas, 0)
     seen = observe(view, curves)
     thetas, fitted = last.thetas, last.fitted
     if start >= _REFIT * fitted:
@@ -129,7 +129,7 @@ def following(view: View, last: Turn, start: int) -> Turn:
         fitted = start
     settings = [model.Setting.of(theta) for theta in thetas]
     arm, level = best_look(view, curves, settings, seen, allowed, rng)
-    return Turn(start, arm, level, thetas, fitted)
+    return FidelityLook(start, arm, level, thetas, fitted)
 
 
 def observe(view: View, curves: Curves) -> model.FabolasData:
@@ -189,7 +189,7 @@ def representers(
 
 
 def look_gains(
-    pair: model.Pair, which: IntArray, bases: FloatArray, rng: np.random.Generator
+    pair: model.FidelityPair, which: IntArray, bases: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
     """Expected information about argmin F of looks at y = F + b H of arms `which`, [A]."""
     arms = len(pair.mean) // 2
@@ -201,7 +201,7 @@ def look_gains(
     variance = rows[here, which] + bases * rows[here, arms + which] + pair.noise
     outcome = drawn[:, which] + bases * drawn[:, arms + which]
     outcome = outcome + np.sqrt(pair.noise) * rng.standard_normal(outcome.shape)
-    looks = Looks(
+    looks = Outcomes(
         draws=outcome,
         mean=pair.mean[which] + bases * pair.mean[arms + which],
         deviation=np.sqrt(variance),

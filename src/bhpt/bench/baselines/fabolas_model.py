@@ -39,7 +39,7 @@ class FabolasData:
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class FidelityPair:
     """Joint Gaussian of F and H at some arms.
 
     Attributes:
@@ -113,7 +113,7 @@ def fit(
     return draw_settings(log_density, start, rng, samples=samples, burn=burn, thin=1)
 
 
-def condition(setting: Setting, seen: FabolasData, points: FloatArray) -> Pair:
+def condition(setting: Setting, seen: FabolasData, points: FloatArray) -> FidelityPair:
     """F and H at points [M, D] given the observations."""
     ff, fh, hh = setting.blocks(points, points)
     prior = np.block([[ff, fh], [fh, hh]])
@@ -122,7 +122,7 @@ def condition(setting: Setting, seen: FabolasData, points: FloatArray) -> Pair:
     cross = np.hstack([across_ff + b * across_fh, across_fh + b * across_hh])
     shift, reduction = regress(noisy(setting, seen), cross, centred(seen))
     mean = np.repeat(_MEANS, len(points)) + shift
-    return Pair(mean, prior - reduction.T @ reduction, setting.noise**2)
+    return FidelityPair(mean, prior - reduction.T @ reduction, setting.noise**2)
 
 
 def at_the_end(
@@ -137,7 +137,7 @@ def at_the_end(
     return _MEANS[0] + shift, np.sqrt(np.maximum(variance, 0.0))
 
 
-def draw(pair: Pair, size: int, rng: np.random.Generator) -> FloatArray:
+def draw(pair: FidelityPair, size: int, rng: np.random.Generator) -> FloatArray:
     """Joint draws of F and H, [size, 2M]."""
     values, vectors = np.linalg.eigh(pair.covariance)
     root = vectors * np.sqrt(np.clip(values, 0, None))

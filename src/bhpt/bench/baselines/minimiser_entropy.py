@@ -19,7 +19,7 @@ _CHUNK = 100_000  # numbers that are moved at once: they stay in the processor's
 
 
 @dataclass(frozen=True, eq=False)
-class Looks:
+class Outcomes:
     """What could be observed next.
 
     Attributes:
@@ -34,9 +34,9 @@ class Looks:
     deviation: FloatArray
     gains: FloatArray
 
-    def some(self, at: slice) -> "Looks":
+    def some(self, at: slice) -> "Outcomes":
         """A part of the looks."""
-        return Looks(self.draws[:, at], self.mean[at], self.deviation[at], self.gains[at])
+        return Outcomes(self.draws[:, at], self.mean[at], self.deviation[at], self.gains[at])
 
 
 def odds(winners: IntArray, contenders: int) -> FloatArray:
@@ -66,7 +66,7 @@ def gauss_hermite(nodes: int) -> tuple[FloatArray, FloatArray]:
     return points, weights
 
 
-def information_gains(values: FloatArray, looks: Looks, nodes: int) -> FloatArray:
+def information_gains(values: FloatArray, looks: Outcomes, nodes: int) -> FloatArray:
     """Expected fall of the minimiser's entropy by each look, [A]; Monte Carlo over `values`."""
     contenders = values.shape[1]
     now = float(entropy(odds(values.argmin(axis=1)[None, :], contenders))[0])
@@ -79,7 +79,7 @@ def information_gains(values: FloatArray, looks: Looks, nodes: int) -> FloatArra
     return now - np.concatenate(after)
 
 
-def _entropy_after(values: FloatArray, looks: Looks, nodes: int) -> FloatArray:
+def _entropy_after(values: FloatArray, looks: Outcomes, nodes: int) -> FloatArray:
     """E H(minimiser | outcome) for a few looks, [A]."""
     contenders = values.shape[1]
     # what is left of each draw once the outcome that it implies is taken out, [A, S, M]

@@ -70,7 +70,7 @@ class Rollout:
 
 
 @dataclass(frozen=True, eq=False)
-class Ahead:
+class FutureUnits:
     """The Gaussian of all z, seen from now (see the notation).
 
     Attributes:
@@ -106,7 +106,7 @@ class Ahead:
         return rows
 
 
-def make_ahead(view: View, posterior: Posterior, depth: int) -> Ahead:
+def make_ahead(view: View, posterior: Posterior, depth: int) -> FutureUnits:
     """Read the Gaussian of the next depth + 1 units of every arm off the prefix tables."""
     grid, counts = posterior.grid, posterior.counts
     arms = np.arange(view.arms)
@@ -120,11 +120,11 @@ def make_ahead(view: View, posterior: Posterior, depth: int) -> Ahead:
     variance = own[:, steps, steps] + load**2 * shared.diagonal()[:, None]
     mean = posterior.means[arms[:, None], times]
     opened = (starts < grid.epochs) & view.choosable[:, None]
-    return Ahead(np.where(opened, mean, 0.0), variance, load, own, shared, opened)
+    return FutureUnits(np.where(opened, mean, 0.0), variance, load, own, shared, opened)
 
 
 @dataclass(frozen=True, eq=False)
-class Paths:
+class ImaginedPaths:
     """Imagined pasts, and what is believed after each.
 
     Attributes:
@@ -162,7 +162,7 @@ class Step:
 
 
 def rollout_values(
-    ahead: Ahead, allowed: BoolArray, best: float, depth: int, nodes: int
+    ahead: FutureUnits, allowed: BoolArray, best: float, depth: int, nodes: int
 ) -> FloatArray:
     """U of the allowed arms, zero for the others, [K]."""
     actions = np.flatnonzero(allowed)
@@ -178,9 +178,9 @@ def rollout_values(
     return values
 
 
-def _start(ahead: Ahead, count: int, best: float) -> Paths:
+def _start(ahead: FutureUnits, count: int, best: float) -> ImaginedPaths:
     """So many paths on which nothing has been imagined yet."""
-    return Paths(
+    return ImaginedPaths(
         mean=np.broadcast_to(ahead.mean, (count, *ahead.mean.shape)),
         moves=(),
         steps=np.zeros((count, len(ahead.mean)), np.int64),
@@ -189,7 +189,7 @@ def _start(ahead: Ahead, count: int, best: float) -> Paths:
 
 
 def _expected_rest(
-    ahead: Ahead, paths: Paths, arms: IntArray, depth: int, nodes: int
+    ahead: FutureUnits, paths: ImaginedPaths, arms: IntArray, depth: int, nodes: int
 ) -> FloatArray:
     """E H after the paths run `arms`, with `depth` steps still to roll, [P]."""
     points, weights = gauss_hermite(nodes)
@@ -203,7 +203,7 @@ def _expected_rest(
     return expected
 
 
-def imagine(ahead: Ahead, paths: Paths, arms: IntArray, points: FloatArray) -> Step:
+def imagine(ahead: FutureUnits, paths: ImaginedPaths, arms: IntArray, points: FloatArray) -> Step:
     """Run the next unit of one arm on each path."""
     here = np.arange(len(arms))
     at = paths.steps[here, arms]
@@ -217,7 +217,7 @@ def imagine(ahead: Ahead, paths: Paths, arms: IntArray, points: FloatArray) -> S
 
 
 def next_best(
-    ahead: Ahead, paths: Paths, step: Step, points: FloatArray
+    ahead: FutureUnits, paths: ImaginedPaths, step: Step, points: FloatArray
 ) -> tuple[FloatArray, IntArray]:
     """The highest EI of a next unit after each outcome, and its arm, [P, Q] each."""
     arms = np.arange(step.steps.shape[1])
@@ -257,14 +257,16 @@ def _take_past(rows: FloatArray, past: Sequence[FloatArray], step: Step) -> None
     rows /= np.where(step.deviation > 0, step.deviation, np.inf).reshape(shape)
 
 
-def outcomes_of(ahead: Ahead, paths: Paths, step: Step, points: FloatArray) -> Paths:
+def outcomes_of(
+    ahead: FutureUnits, paths: ImaginedPaths, step: Step, points: FloatArray
+) -> ImaginedPaths:
     """Each path with each outcome, P·Q of them."""
     count = len(points)
     move = ahead.rows(step.arms, step.at)
     _take_past(move, paths.moves, step)
     mean = paths.mean[:, None] + points[:, None, None] * move[:, None]
     best = np.minimum(paths.best[:, None], step.outcomes)
-    return Paths(
+    return ImaginedPaths(
         mean=mean.reshape(-1, *mean.shape[2:]),
         moves=tuple(np.repeat(each, count, axis=0) for each in (*paths.moves, move)),
         steps=np.repeat(step.steps, count, axis=0),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
-from bhpt.bench.table import Row
+from bhpt.bench.table import ResultRow
 from bhpt.domain import FloatArray
 
 _LEVEL = 0.975
@@ -55,9 +55,9 @@ def interval(values: FloatArray) -> MeanInterval:
 class PaperEvidence:
     """All rows of an evaluation, to be asked about."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, rows: Sequence[ResultRow]) -> None:
         """Index the rows."""
-        self._by_cell: dict[tuple[str, str, int], dict[int, Row]] = {}
+        self._by_cell: dict[tuple[str, str, int], dict[int, ResultRow]] = {}
         for row in rows:
             cell = (row.run.task, row.run.policy, row.run.budget)
             self._by_cell.setdefault(cell, {})[row.run.seed] = row

@@ -29,7 +29,7 @@ _CLASS = {"holds": "holds", "does not hold": "fails"}
 
 
 @dataclass(frozen=True)
-class Drawn:
+class SavedFigure:
     """A figure that has been saved.
 
     Attributes:
@@ -56,7 +56,7 @@ def page(
     command: str,
     about: Sequence[str],
     claims: Sequence[Claim],
-    figures: Sequence[Drawn],
+    figures: Sequence[SavedFigure],
     sections: Sequence[Section],
     folder: Path,
 ) -> str:
@@ -94,7 +94,7 @@ def _claims(claims: Sequence[Claim]) -> str:
     )
 
 
-def _figure(drawn: Drawn, folder: Path) -> str:
+def _figure(drawn: SavedFigure, folder: Path) -> str:
     data = base64.b64encode((folder / f"{drawn.name}.svg").read_bytes()).decode()
     title = html.escape(drawn.title)
     return (

@@ -16,7 +16,7 @@ from bhpt.bench.catalogue import load
 from bhpt.bench.groups import Groups, GroupShare
 from bhpt.bench.metrics import reachable
 from bhpt.bench.runner import Source, run_missing
-from bhpt.bench.table import ResultRow, Row
+from bhpt.bench.table import ResultRow, RunKey
 from bhpt.bench.tasks import PACKAGED
 
 SYNTHETIC = "synthetic"
@@ -28,7 +28,7 @@ METHODS = (
 VARIANTS = ("q-alone", "q-eps-alone", "bhpt-sampled")  # on drawn data only, as in the paper
 FOUND = 0.001  # a mean regret at which BHPT counts as having found the optimum
 
-Progress = Callable[[int, int, Row | None], None]
+Progress = Callable[[int, int, ResultRow | None], None]
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Collected:
     """
 
     scope: Scope
-    rows: list[Row]
+    rows: list[ResultRow]
     shares: list[GroupShare]
     budgets: dict[str, tuple[int, ...]]
     left_out: tuple[str, ...]
@@ -114,7 +114,7 @@ def collect(scope: Scope, out: Path, jobs: int, progress: Progress) -> Collected
     """Run what is missing: BHPT up to where it finds the optimum, then all others."""
     budgets = _climb(scope, out, jobs, progress)
     wanted = [
-        ResultRow(task, policy, budget, seed)
+        RunKey(task, policy, budget, seed)
         for seed in range(max(scope.synthetic_seeds, scope.real_seeds))
         for task, steps in budgets.items()
         if seed < scope.seeds(task)
@@ -135,7 +135,7 @@ def _climb(scope: Scope, out: Path, jobs: int, progress: Progress) -> dict[str, 
     for at in range(max(len(s) for s in steps.values())):
         open_tasks = {task for task in open_tasks if at < len(steps[task])}
         runs = [
-            ResultRow(task, LEADER, steps[task][at], seed)
+            RunKey(task, LEADER, steps[task][at], seed)
             for task in steps
             if task in open_tasks
             for seed in range(scope.seeds(task))

@@ -9,7 +9,7 @@ from bhpt.bench.figure_style import in_order, save
 from bhpt.bench.paper import action_value, tables
 from bhpt.bench.paper.claims import TIMED_BUDGET, Claim, judge, timings
 from bhpt.bench.paper.evidence import PaperEvidence
-from bhpt.bench.paper.page import Drawn, Section, page
+from bhpt.bench.paper.page import SavedFigure, Section, page
 from bhpt.bench.paper.plan import SYNTHETIC, Collected, optima
 
 if TYPE_CHECKING:
@@ -74,11 +74,11 @@ def about_run(collected: Collected) -> list[str]:
     return lines
 
 
-def draw(collected: Collected, data: Path) -> "Iterator[tuple[Drawn, Figure | None]]":
+def draw(collected: Collected, data: Path) -> "Iterator[tuple[SavedFigure, Figure | None]]":
     """Every figure of the paper, in its order."""
     rows, real = collected.rows, collected.real
     yield (
-        Drawn(
+        SavedFigure(
             "Regret over the budget",
             "Normalised regret on the synthetic sets; regrets below 0.0001 are drawn there.",
             "regret_synthetic",
@@ -86,7 +86,7 @@ def draw(collected: Collected, data: Path) -> "Iterator[tuple[Drawn, Figure | No
         figures.regret(rows, (SYNTHETIC,)),
     )
     yield (
-        Drawn(
+        SavedFigure(
             "Exploration: is the output arm among the true best",
             "Top-1, top-3 and top-5 hit rate on the synthetic sets, dark to light.",
             "hits_synthetic",
@@ -94,7 +94,7 @@ def draw(collected: Collected, data: Path) -> "Iterator[tuple[Drawn, Figure | No
         figures.hits(rows, SYNTHETIC),
     )
     yield (
-        Drawn(
+        SavedFigure(
             "Exploitation: share of the budget on the output arm",
             "Mean over the synthetic sets.",
             "share_synthetic",
@@ -102,7 +102,7 @@ def draw(collected: Collected, data: Path) -> "Iterator[tuple[Drawn, Figure | No
         figures.share(rows, SYNTHETIC),
     )
     yield (
-        Drawn(
+        SavedFigure(
             "Loss over the budget on the real tasks",
             "Mean and one standard deviation over seeds; dotted: what the best arm would have "
             "given had it been known.",
@@ -111,7 +111,7 @@ def draw(collected: Collected, data: Path) -> "Iterator[tuple[Drawn, Figure | No
         figures.loss(rows, real, optima(collected.budgets, real)),
     )
     yield (
-        Drawn(
+        SavedFigure(
             "Regret over the budget on the real tasks",
             "The same runs relative to the optimum; regrets below 0.0001 are drawn there.",
             "regret_real",
@@ -120,7 +120,7 @@ def draw(collected: Collected, data: Path) -> "Iterator[tuple[Drawn, Figure | No
     )
     yield from _families(collected)
     yield (
-        Drawn(
+        SavedFigure(
             "The exhaustion rule left out",
             "BHPT and BHPT-ε beside Q alone and Q-ε alone on the synthetic sets.",
             "exhaustion_synthetic",
@@ -128,7 +128,7 @@ def draw(collected: Collected, data: Path) -> "Iterator[tuple[Drawn, Figure | No
         figures.exhaustion(rows, SYNTHETIC),
     )
     yield (
-        Drawn(
+        SavedFigure(
             "Sampled against true hyper-parameters",
             "BHPT with the true hyper-parameters of the synthetic sets, and with sampled ones.",
             "sampled_synthetic",
@@ -138,7 +138,7 @@ def draw(collected: Collected, data: Path) -> "Iterator[tuple[Drawn, Figure | No
     moment = action_value.find_moment()
     action_value.write_csv(moment, data / "action_value.csv")
     yield (
-        Drawn(
+        SavedFigure(
             "The action value at one step",
             "Left: Q[a] is the lowest mean μ¹ less what the red tail below it promises, Q[ĉ] is μ¹ "
             "less what the blue tail above the runner-up μ² threatens. Then all leading arms.",
@@ -148,12 +148,12 @@ def draw(collected: Collected, data: Path) -> "Iterator[tuple[Drawn, Figure | No
     )
 
 
-def _families(collected: Collected) -> "Iterator[tuple[Drawn, Figure | None]]":
+def _families(collected: Collected) -> "Iterator[tuple[SavedFigure, Figure | None]]":
     """One figure for the slow family of the architecture tasks."""
     groups = sorted({share.group for share in collected.shares})
     group = "resnet" if "resnet" in groups else groups[0] if groups else ""
     yield (
-        Drawn(
+        SavedFigure(
             "Share of the budget by architecture",
             f"Part of the units that went to {group}; the rest went to the other family. In "
             "arch2_cifar10, which was made for this figure, it learns more slowly and ends lower.",

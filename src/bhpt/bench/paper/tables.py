@@ -8,7 +8,7 @@ from pathlib import Path
 from bhpt.bench.figure_style import in_order, look
 from bhpt.bench.paper.claims import Claim, Timing
 from bhpt.bench.summary import cells
-from bhpt.bench.table import Row
+from bhpt.bench.table import ResultRow
 
 METRICS = ("loss", "regret", "top1", "top3", "top5", "share", "decision_s")
 
@@ -65,7 +65,7 @@ def timing_table(found: Sequence[Timing]) -> PaperTable:
     return PaperTable(("method", "seconds", "runs", "paper, s", "paper / ours"), tuple(rows))
 
 
-def metric_table(rows: Sequence[Row], task: str, metric: str, digits: int = 4) -> PaperTable:
+def metric_table(rows: Sequence[ResultRow], task: str, metric: str, digits: int = 4) -> PaperTable:
     """Mean ± standard error of policies × budgets, the lowest of each column strong."""
     found = cells([row for row in rows if row.run.task == task], metric)
     budgets = sorted({budget for _, _, budget in found})
@@ -92,7 +92,7 @@ def _with_error(mean: float, error: float, digits: int) -> str:
     return f"{mean:.{digits}f}" + (f" ± {error:.{digits}f}" if error == error else "")
 
 
-def write_summary(rows: Sequence[Row], path: Path) -> None:
+def write_summary(rows: Sequence[ResultRow], path: Path) -> None:
     """Mean, standard error and number of runs of every metric, long form."""
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -24,7 +24,7 @@ _LEAST = 1e-4  # regrets below are drawn here: the axis is logarithmic
 
 
 @dataclass(frozen=True)
-class Style:
+class PeerStyle:
     """How a policy is drawn: ours black, our other rules dashed grey tones, peers in colour."""
 
     color: str
@@ -33,7 +33,7 @@ class Style:
     layer: int
 
     @classmethod
-    def of(cls, policy: str, place: int) -> "Style":
+    def of(cls, policy: str, place: int) -> "PeerStyle":
         """The style of the policy at this place of the list."""
         if policy == _FIRST:
             return cls("#000000", "-", 2.6, 4)
@@ -128,7 +128,7 @@ def _lines(
     policies = list(dict.fromkeys(s.policy for s in standings))
     for place, policy in enumerate(policies):
         own = [s for s in standings if s.policy == policy]
-        style = Style.of(policy, place)
+        style = PeerStyle.of(policy, place)
         shift = 1 + 0.05 * (place + 0.5 - len(policies) / 2) / len(policies)
         estimates = [value(s) for s in own]
         means = [max(e.mean, least) for e in estimates]

@@ -26,7 +26,7 @@ HOW = (
 
 
 @dataclass(frozen=True)
-class Figure:
+class PeerFigure:
     """A figure and what it shows."""
 
     title: str
@@ -34,7 +34,10 @@ class Figure:
 
 
 def page(
-    command: str, figures: Sequence[Figure], standings: Sequence[PeerStanding], gaps: Sequence[Gap]
+    command: str,
+    figures: Sequence[PeerFigure],
+    standings: Sequence[PeerStanding],
+    gaps: Sequence[Gap],
 ) -> str:
     """The whole page."""
     parts = [f"<h1>Methods compared</h1><pre>{html.escape(command)}</pre>"]
@@ -55,7 +58,7 @@ def page(
     )
 
 
-def _figure(figure: Figure) -> str:
+def _figure(figure: PeerFigure) -> str:
     data = base64.b64encode(figure.svg.encode()).decode()
     title = html.escape(figure.title)
     return f'<h2>{title}</h2><img alt="{title}" src="data:image/svg+xml;base64,{data}">'

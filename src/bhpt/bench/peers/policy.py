@@ -11,7 +11,7 @@ own thinking and a pipe's few microseconds; starting the process and imports are
 import numpy as np
 
 from bhpt.bench.peers.cells import equal_cells
-from bhpt.bench.peers.process import Begin, PeerProcess, Request
+from bhpt.bench.peers.process import PeerBegin, PeerProcess, PeerRequest
 from bhpt.domain import FloatArray, Misuse, View
 from bhpt.policies.interface import Decision, Explanation
 
@@ -34,7 +34,7 @@ class PeerPolicy:
         self._run = 0
         self._trained: list[int] = []  # arm of every unit of this run, in order
         self._asked: int | None = None
-        self._request: Request | None = None
+        self._request: PeerRequest | None = None
 
     @staticmethod
     def get_ready(features: FloatArray) -> None:
@@ -72,7 +72,7 @@ class PeerPolicy:
         self._trained = []
         points = distinct(view.features)
         self._run, self._request = self._process.begin(
-            Begin(
+            PeerBegin(
                 method=self._method,
                 points=points.tolist(),
                 offsets=equal_cells(points).tolist(),

@@ -25,7 +25,7 @@ _TAIL = 400  # characters of a crashed peer's last words that are passed on
 
 
 @dataclass(frozen=True)
-class Request:
+class PeerRequest:
     """A peer wants this arm trained until it has had `to` units."""
 
     arm: int
@@ -33,7 +33,7 @@ class Request:
 
 
 @dataclass(frozen=True, eq=False)
-class Begin:
+class PeerBegin:
     """What a peer is told before a run."""
 
     method: str
@@ -84,7 +84,7 @@ class PeerProcess(Closing):
             self.close()
             raise
 
-    def begin(self, begin: Begin) -> tuple[int, Request | None]:
+    def begin(self, begin: PeerBegin) -> tuple[int, PeerRequest | None]:
         """Start a run; whatever run was going on is over.
 
         Returns:
@@ -94,7 +94,7 @@ class PeerProcess(Closing):
         self._send({"begin": begin.__dict__})
         return self._run, self._request()
 
-    def answer(self, run: int, values: list[float]) -> Request | None:
+    def answer(self, run: int, values: list[float]) -> PeerRequest | None:
         """What the training showed; returns the next request, None when the peer is done."""
         if run != self._run:
             raise Misuse(f"peer {self.name}: this run is over, another has begun")
@@ -121,11 +121,11 @@ class PeerProcess(Closing):
         """Whether it can play another run."""
         return self._process.poll() is None
 
-    def _request(self) -> Request | None:
+    def _request(self) -> PeerRequest | None:
         message = self._receive()
         if "done" in message:
             return None
-        return Request(int(message["train"]["arm"]), int(message["train"]["to"]))
+        return PeerRequest(int(message["train"]["arm"]), int(message["train"]["to"]))
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from bhpt.bench.peers.suites import Suite
-from bhpt.bench.table import ResultRow, Row
+from bhpt.bench.table import ResultRow, RunKey
 from bhpt.domain import FloatArray
 
 ALL = "all"
@@ -66,7 +66,7 @@ class Gap:
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class SuiteBlocks:
     """One suite at one budget.
 
     Attributes:
@@ -82,7 +82,7 @@ class Comparison:
     """The rows of a benchmark, by suite and budget, as far as every policy has its row."""
 
     def __init__(
-        self, rows: Sequence[Row], suites: Sequence[Suite], policies: Sequence[str]
+        self, rows: Sequence[ResultRow], suites: Sequence[Suite], policies: Sequence[str]
     ) -> None:
         """Arrange the rows; a block that some policy has not run yet is left out."""
         self.policies = tuple(policies)
@@ -90,26 +90,26 @@ class Comparison:
         self.budgets = tuple(sorted({row.run.budget for row in rows}))
         known = {row.run: row for row in rows}
         seeds = sorted({row.run.seed for row in rows})
-        self._blocks: dict[tuple[str, int], Blocks] = {}
+        self._blocks: dict[tuple[str, int], SuiteBlocks] = {}
         for suite in suites:
             for budget in self.budgets:
                 places = [(task, seed) for task in suite.tasks for seed in seeds]
                 self._add(suite.name, budget, places, known)
 
     def _add(
-        self, suite: str, budget: int, places: list[tuple[str, int]], known: dict[ResultRow, Row]
+        self, suite: str, budget: int, places: list[tuple[str, int]], known: dict[RunKey, ResultRow]
     ) -> None:
-        whole: list[list[Row]] = []
+        whole: list[list[ResultRow]] = []
         for task, seed in places:
-            runs = [ResultRow(task, policy, budget, seed) for policy in self.policies]
+            runs = [RunKey(task, policy, budget, seed) for policy in self.policies]
             if all(run in known for run in runs):
                 whole.append([known[run] for run in runs])
         if whole:
             regret = np.array([[row.score.regret for row in block] for block in whole])
             seconds = np.array([[row.score.decision_s for row in block] for block in whole])
-            self._blocks[suite, budget] = Blocks(regret, seconds / budget)
+            self._blocks[suite, budget] = SuiteBlocks(regret, seconds / budget)
 
-    def of(self, suite: str, budget: int) -> list[Blocks]:
+    def of(self, suite: str, budget: int) -> list[SuiteBlocks]:
         """The blocks of a suite, or those of each suite for `ALL`; empty if there are none."""
         wanted = self.suites if suite == ALL else (suite,)
         return [self._blocks[name, budget] for name in wanted if (name, budget) in self._blocks]
