@@ -57,7 +57,7 @@ class Policy(Protocol):
     """Chooses the next unit. Deciding never changes what later decisions will be."""
 
     def decide(self, view: View) -> Decision | None:
-        """The next unit to run, or None when no unit can be run any more."""
+        """The next unit to run; None if none can, or if one in flight must be reported first."""
         ...
 
 

@@ -136,8 +136,8 @@ class Study(Closing):
         """The next unit to train.
 
         Returns:
-            None if no further unit can be started: the budget is spent, or as many units as
-            there are workers are in flight and one of them must be told first.
+            None if no further unit can be started: the budget is spent, or one in flight must be
+            told first, because there are as many as workers or the policy waits for it.
         """
         self._require_written()
         found = next_unit(self.state, self._policy, self._now())
