@@ -158,7 +158,7 @@ def test_sets_that_benchmarks_run_are_not_in_the_pool(pool_file: Path) -> None:
 
 
 def test_a_task_that_is_too_long_is_refused(tmp_path: Path) -> None:
-    long = Source("worlds", "long", np.zeros((2, UNITS + 2)), np.zeros((2, 1)))
+    long = Source("worlds", "long", "invented", np.zeros((2, UNITS + 2)), np.zeros((2, 1)))
     with pytest.raises(Misuse, match="long has 53 units"):
         pack([long], tmp_path / "pool.npz")
 

@@ -191,5 +191,6 @@ def make_policy(name: str, truth: Truth | None = None) -> Policy:
 
 def _learned_in(folder: Path) -> Learned:
     """The learned policy with the weights in a folder."""
-    policy, ends = (read_weights(folder / f"{part}.npz") for part in ("policy", "ends"))
+    policy = read_weights(folder / "policy.npz", "policy")
+    ends = read_weights(folder / "ends.npz", "ends")
     return Learned(policy, LearnedEnds(ends))
