@@ -100,8 +100,8 @@ class Labels:
         kept = {*left_out}
         inside = [t for t in range(len(self.names)) if self.names[t] not in kept]
         return Training(
-            Counter(self.suites[t] for t in inside),
-            Counter(self.kinds[t] for t in inside),
+            dict(Counter(self.suites[t] for t in inside)),
+            dict(Counter(self.kinds[t] for t in inside)),
             tuple(self.names[t] for t in inside if self.suites[t] not in ("drawn", "worlds")),
             tuple(left_out),
         )

@@ -14,6 +14,7 @@ Notation:
 """
 
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from bhpt.beliefs.learned.schema import ARM_FEATURES, OPINION_NAMES, STUDY_FEATURES
@@ -21,6 +22,8 @@ from bhpt.beliefs.learned.schema import ARM_FEATURES, OPINION_NAMES, STUDY_FEATU
 Array = Any  # of NumPy or of JAX
 Xp = Any  # NumPy, or JAX's twin of it
 Named = dict[str, Array]  # features by their names
+
+_arm_order, _study_order = itemgetter(*ARM_FEATURES), itemgetter(*STUDY_FEATURES)
 
 _TINY = 1e-9
 _NOTHING = 1e-30  # the best improvement, as a loss, counts from here on
@@ -194,14 +197,9 @@ def features(xp: Xp, moment: Moment, shape: Geometry) -> tuple[Array, Array]:
         "in_flight": moment.flying,
         "log_workers": xp.log2(1.0 * moment.workers) / 3.0 * moment.exists,
     }
-    arms = _within(xp, -3.0, _ordered(xp, named, ARM_FEATURES), 3.0) * moment.exists
-    study = _ordered(xp, _study(xp, moment, s), STUDY_FEATURES)
+    arms = _within(xp, -3.0, xp.array(_arm_order(named)), 3.0) * moment.exists
+    study = xp.array(_study_order(_study(xp, moment, s)))
     return arms.T, _within(xp, -3.0, study, 3.0)
-
-
-def _ordered(xp: Xp, named: Named, names: tuple[str, ...]) -> Array:
-    """Features by name as rows in their order, [names, ..]."""
-    return xp.array([named[name] for name in names])
 
 
 def _stand(xp: Xp, moment: Moment, shape: Geometry) -> _Standing:
@@ -363,10 +361,13 @@ def _opinions(xp: Xp, moment: Moment, shape: Geometry, s: _Standing, behind: Arr
     squares = (s.apart**2).sum(axis=1)
     alike = (shown * liked).sum(axis=1) / xp.sqrt(squares[:2] * squares[2] + _TINY)
     first, cur = alike * s.tried / (s.tried + 4.0)
-    given = zip(OPINION_NAMES, 3.0 * shape.opinion.T, strict=True)
+    end, top, early, spread = 3.0 * shape.opinion.T
     sure, agrees_first, agrees = xp.array([3.0 * shape.sure, first, cur])[:, None] * moment.exists
     return {
-        **{f"opinion_{name}": opinion for name, opinion in given},
+        "opinion_end": end,
+        "opinion_top": top,
+        "opinion_early": early,
+        "opinion_spread": spread,
         "opinion_standard": shape.liked,
         "behind_best_opinion": behind,
         "opinion_certainty": sure,
