@@ -104,6 +104,7 @@ def plan_of(family: str, dataset: str, arms: list[dict[str, Any]], second: bool 
     return Plan((0, 0), family, dataset, 16, 16, 5, True, second, "", (), {}, arms, rows)
 
 
+@pytest.mark.slow  # each compiles a program
 @pytest.mark.parametrize(
     ("family", "dataset"),
     [
@@ -132,6 +133,7 @@ def test_networks_learn_stand_still_and_fail(family: str, dataset: str) -> None:
     assert np.isnan(table[2, -1]) or table[2, -1] > 1e6
 
 
+@pytest.mark.slow
 def test_every_optimizer_learns() -> None:
     training, arms = nets("training"), nets("arms")
     rates = {"sgd": 0.05, "nesterov": 0.05, "adagrad": 0.02}
@@ -154,6 +156,7 @@ def test_schedules_by_hand() -> None:
     np.testing.assert_allclose(rates, expected, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_command_writes_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main = nets("__main__").main
     np.savez(tmp_path / "data.npz", **small_sets())
@@ -165,6 +168,7 @@ def test_the_command_writes_tables(tmp_path: Path, capsys: pytest.CaptureFixture
         words = json.loads((tmp_path / "tables" / f"net_{number:03d}.json").read_text())
         assert words["configs"] == plan.configs
         assert words["epochs_per_unit"] == 1
+        assert words["kind"] in ("mlp", "cnn", "autoencoder", "rnn", "attention")
         assert words["metric"] == plan.metric
         with np.load(tmp_path / "tables" / f"net_{number:03d}.npz") as arrays:
             loss = arrays["loss"]

@@ -8,7 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.policy.pool import FEATURES, UNITS, WEIGHTS, Source, by_unit, pack, sources
+from benchmarks.policy.pool import (
+    FEATURES,
+    UNITS,
+    WEIGHTS,
+    Labels,
+    Source,
+    by_unit,
+    main,
+    pack,
+    read_labels,
+    source,
+    sources,
+)
 from benchmarks.policy.worlds import world
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,14 +28,18 @@ from hypothesis import strategies as st
 from bhpt.beliefs.learned.features import OPINIONS
 from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.beliefs.learned.network_inputs import see
-from bhpt.beliefs.learned.weights import read_weights, shipped
+from bhpt.beliefs.learned.passport import Training
+from bhpt.beliefs.learned.schema import ARM_FEATURES, STUDY_FEATURES, arm_column
+from bhpt.beliefs.learned.weights import read_any_weights, read_weights, shipped, write_weights
 from bhpt.bench.synthetic import synthetic
 from bhpt.bench.tasks import PACKAGED, Task, packaged
 from bhpt.domain import Curves, FloatArray, Misuse, View
+from bhpt.policies.default import DefaultPolicy
+from bhpt.policies.registry import make_policy
 from bhpt.spaces import ROLES
 from tests.beliefs.learned.cases import posterior, some_meanings
 
-KNOWLEDGE = ("told", "deeper", "said", "told_bias", "deeper_bias", "said_bias")
+KNOWLEDGE = {name for name in shipped("policy") if name.startswith("names_")}
 
 
 @settings(max_examples=100, deadline=None)
@@ -93,12 +109,25 @@ def small_folder(folder: Path) -> Path:
         loss = np.column_stack([np.full(5, 2.0), rng.uniform(0.1, 1.0, size=(5, 7))])
         np.savez(nets / f"{name}.npz", loss=loss)
         configs = [{"lr": 10.0**-k, "optimizer": "adam"} for k in range(1, 6)]
-        (nets / f"{name}.json").write_text(json.dumps({"configs": configs}))
+        (nets / f"{name}.json").write_text(json.dumps({"kind": "cnn", "configs": configs}))
+    others = folder / "others"
+    others.mkdir()
+    for name, kind, key in (
+        ("tree0", "trees", "lr"),
+        ("tree1", "trees", "lr"),
+        ("odd", "odd", "x"),
+    ):
+        loss = np.column_stack([np.full(6, 2.0), rng.uniform(0.1, 1.0, size=(6, UNITS + 4))])
+        np.savez(others / f"{name}.npz", loss=loss)
+        configs = [{key: 10.0**-k} for k in range(6)]
+        (others / f"{name}.json").write_text(json.dumps({"kind": kind, "configs": configs}))
     return folder
 
 
 def small_sources(folder: Path) -> list[Source]:
-    return list(sources(folder, drawn=2, worlds=3, nets=folder / "nets"))
+    return list(
+        sources(folder, drawn=2, worlds=3, nets=folder / "nets", tables=[folder / "others"])
+    )
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +144,7 @@ def test_the_pool_holds_what_was_packed(pool_file: Path) -> None:
     with np.load(pool_file) as arrays:
         assert [tuple(row) for row in arrays["names"]] == [(s.suite, s.name) for s in packed]
         assert arrays["table"][-1][:2].sum() == len(arrays["curves"]) == len(arrays["features"])
+        assert arrays["kinds"].tolist() == [s.kind for s in packed]
         for source, (start, rows, units, used) in zip(packed, arrays["table"], strict=True):
             here = slice(start, start + rows)
             found = arrays["curves"][here, : units + 1] / 65535
@@ -127,7 +157,7 @@ def test_the_pool_holds_what_was_packed(pool_file: Path) -> None:
             assert not arrays["features"][here, used:].any()
             told = arrays["meanings"][here]
             assert told.shape == (rows, len(ROLES))
-            if source.suite in ("drawn", "worlds"):
+            if source.suite in ("drawn", "worlds") or source.kind == "odd":
                 assert np.isnan(told).all()
             else:
                 assert source.meanings is not None
@@ -142,9 +172,14 @@ def test_weights_are_written_with_the_knowledge_that_they_were_told_by(tmp_path:
     own = {name: w for name, w in shipped("policy").items() if name not in KNOWLEDGE}
     options = import_module("benchmarks.policy.options")
     words = ["--pool", "p", "--knowledge", files["knowledge"], "--out", files["out"]]
-    options.save(options.parser("", 1.0, 1.0, "").parse_args(words), own)
-    weights = read_weights(Path(files["out"]))
-    assert set(weights) == set(own) | set(KNOWLEDGE)  # what was said of the pool is not shipped
+    made = options.parser("train", "", 1.0, 1.0, "")
+    options.save(options.parsed(made, words), "policy", own, Training({"nets": 3}))
+    weights = read_weights(Path(files["out"]), "policy")
+    assert set(weights) == set(own) | KNOWLEDGE  # what was said of the pool is not shipped
+    passport = weights.passport
+    assert passport.command.startswith("python -m benchmarks.policy.train --pool p --knowledge ")
+    assert passport.trained_on == Training({"nets": 3})
+    assert passport.arrays == shipped("policy").digest
     for name, value in shipped("policy").items():
         np.testing.assert_array_equal(weights[name], value)
 
@@ -158,9 +193,89 @@ def test_sets_that_benchmarks_run_are_not_in_the_pool(pool_file: Path) -> None:
 
 
 def test_a_task_that_is_too_long_is_refused(tmp_path: Path) -> None:
-    long = Source("worlds", "long", np.zeros((2, UNITS + 2)), np.zeros((2, 1)))
+    long = Source("worlds", "long", "invented", np.zeros((2, UNITS + 2)), np.zeros((2, 1)))
     with pytest.raises(Misuse, match="long has 53 units"):
         pack([long], tmp_path / "pool.npz")
+
+
+def test_every_table_has_a_kind(pool_file: Path) -> None:
+    labels = read_labels(pool_file)
+    kinds = dict(zip(labels.names, labels.kinds, strict=True))
+    expected = {
+        "lcbench:3": "mlp",
+        "fcnet_mnist": "mlp",
+        "resnet_cifar10": "cnn",
+        "vae_mnist": "autoencoder",
+        "taskset:5": "language-model",
+        "net0": "cnn",
+        "tree1": "trees",
+        "drawn:0": "freeze-thaw",
+        "worlds:2": "invented",
+    }
+    assert {name: kinds[name] for name in expected} == expected
+    assert labels.chosen(["lcbench:1*"], ["trees"]) == (
+        *("lcbench:1", *(f"lcbench:{i}" for i in range(10, 18))),
+        *("tree0", "tree1"),
+    )
+    with pytest.raises(Misuse, match="not in the pool: bushes, lcbench:99; its kinds are auto"):
+        labels.chosen(["lcbench:99"], ["bushes"])
+    seen = labels.training(["tree0", "vae_mnist"])
+    assert seen.suites["others"] == 2
+    assert seen.kinds["trees"] == 1
+    assert "autoencoder" not in seen.kinds
+    assert "tree1" in seen.tasks
+    assert not {"drawn:0", "worlds:0", "tree0"} & {*seen.tasks}
+
+
+def test_suites_share_by_weight_and_other_tables_by_kind() -> None:
+    suites = ("a", "a", "a", "others", "others", "others", "others", "others")
+    names = tuple("abcdefgh")
+    kinds = ("x", "x", "y", "t", "t", "t", "t", "u")
+    labels = Labels(suites, names, kinds)
+    shares = labels.shares({"a": 0.6, "others": 0.3}, [True] * 8)
+    np.testing.assert_allclose(shares[:3], 0.2 / 0.9)
+    np.testing.assert_allclose(shares[3:7], 0.3 / 0.9 * 2 / 3 / 4)  # the root of 4 beside that of 1
+    np.testing.assert_allclose(shares[7], 0.3 / 0.9 * 1 / 3)
+    some = labels.shares({"a": 0.6, "others": 0.3}, [False] * 4 + [True] * 4)
+    np.testing.assert_allclose(some, np.array([0, 0, 0, 0, *[3**-0.5] * 3, 1]) / (3**0.5 + 1))
+    with pytest.raises(Misuse, match="nothing is left"):
+        labels.shares({"b": 1.0}, [True] * 8)
+
+
+def test_tables_need_a_kind_and_a_name_of_their_own(tmp_path: Path) -> None:
+    task = Task("strange", np.full((2, 3), 0.5), 1.0, 1, np.zeros((2, 1)))
+    with pytest.raises(Misuse, match=r"strange has no kind: write one into strange\.json"):
+        source("others", task)
+    made = source("others", replace(task, kind="new"))
+    with pytest.raises(Misuse, match="in the pool twice: strange"):
+        pack([made, made], tmp_path / "pool.npz")
+    wide = Source("others", "wide", "new", np.zeros((2001, 3)), np.zeros((2001, 1)))
+    with pytest.raises(Misuse, match="2001 arms, the pool has room for 2000"):
+        pack([wide], tmp_path / "pool.npz")
+
+
+def test_of_a_long_training_the_first_units_are_packed() -> None:
+    losses = np.linspace(0.9, 0.1, 3 * UNITS)[None, :].repeat(2, axis=0)
+    made = source("others", Task("long", losses, 1.0, 2, np.zeros((2, 1)), kind="new"))
+    assert made.improvements.shape == (2, UNITS + 1)
+    np.testing.assert_allclose(made.improvements[:, -1], 1)
+
+
+def test_the_pool_can_be_packed_without_a_kind(pool_file: Path, tmp_path: Path) -> None:
+    data = pool_file.parent
+    words = ["--data", data, "--tables", data / "others", "--drawn", "1", "--worlds", "1"]
+    words += ["--out", tmp_path / "pool.npz", "--leave-out-kind", "mlp,odd"]
+    main([str(word) for word in words])
+    kinds = {*read_labels(tmp_path / "pool.npz").kinds}
+    assert kinds == {"cnn", "autoencoder", "language-model", "trees", "freeze-thaw", "invented"}
+    with pytest.raises(Misuse, match="no NAME"):
+        main([*map(str, words), "--nets", str(tmp_path / "nowhere")])
+
+
+def test_a_pool_without_kinds_is_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "old.npz", names=np.array([("a", "b")]))
+    with pytest.raises(Misuse, match="pack it anew"):
+        read_labels(tmp_path / "old.npz")
 
 
 # What follows needs JAX; its modules are loaded by name, as mypy runs where it is not installed.
@@ -275,7 +390,7 @@ def test_training_and_deciding_are_told_the_same(name: str, uneven: bool, worker
         assert not np.asarray(arms)[task.arms :].any()
         np.testing.assert_allclose(whole, sight.study, atol=1e-3)
         np.testing.assert_array_equal(np.asarray(can)[: task.arms] > 0, view.choosable)
-        flown = max(flown, int(sight.arms[:, 52].sum()))
+        flown = max(flown, int(sight.arms[:, arm_column("in_flight")].sum()))
         again = step > 3 and rng.random() < 0.5
         able = view.choosable & (view.curves.count_by_arm > 0)
         arm = int(rng.choice(np.flatnonzero(able if again and able.any() else view.choosable)))
@@ -283,7 +398,9 @@ def test_training_and_deciding_are_told_the_same(name: str, uneven: bool, worker
         state = set_off(instance, state, arm, 1.0)
     assert step > 20
     assert flown == workers - 1  # one of them is free when a unit is chosen
-    assert sight.arms[:, 43:52].any() == (task.meanings is not None)
+    of_names = [at for at, name in enumerate(ARM_FEATURES) if "opinion" in name]
+    assert len(of_names) == 9
+    assert sight.arms[:, of_names].any() == (task.meanings is not None)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -453,8 +570,8 @@ def test_batches_are_of_the_tasks_asked_for(pool_file: Path) -> None:
     knowledge = training("knowledge")
     tables = knowledge.Tables(str(pool_file))
     named = tables.named()
-    assert {tables.suites[t] for t in named} == {"lcbench", "taskset", "tables", "nets"}
-    assert len(named) == 18 + 6 + len(PACKAGED) + 2
+    assert {tables.suites[t] for t in named} == {"lcbench", "taskset", "tables", "nets", "others"}
+    assert len(named) == 18 + 6 + len(PACKAGED) + 2 + 2
     asked = [t for t in named if tables.names[t] in ("lcbench:3", "vae_mnist", "fcnet_mnist")]
     batches = tables.batches(asked, np.random.default_rng(0))
     allowed = [set(tables.rows(task).tolist()) for task in asked]
@@ -471,9 +588,9 @@ def test_batches_are_of_the_tasks_asked_for(pool_file: Path) -> None:
 def test_targets_of_a_task_are_in_its_own_rows(pool_file: Path) -> None:
     knowledge = training("knowledge")
     tables = knowledge.Tables(str(pool_file))
-    for source in small_sources(pool_file.parent):
-        rows = tables.rows(tables.names.index(source.name))
-        curves = np.rint(source.improvements * 65535)
+    for made in small_sources(pool_file.parent):
+        rows = tables.rows(tables.names.index(made.name))
+        curves = np.rint(made.improvements * 65535)
         np.testing.assert_allclose(tables.target[rows], knowledge.targets(curves), atol=1e-6)
 
 
@@ -498,7 +615,7 @@ def test_knowledge_of_names_is_learned_and_written(
     knowledge.main()
     tables = knowledge.Tables(str(pool_file))
     with np.load(out) as file:
-        assert set(file) == {"opinions", *KNOWLEDGE}
+        assert set(file) == {"opinions"} | KNOWLEDGE
         weights = {name: file[name] for name in KNOWLEDGE}
         said = file["opinions"]
     assert said.shape == (len(tables.curves), OPINIONS)
@@ -550,20 +667,54 @@ def test_the_policy_learns_without_harm(pool_file: Path, knowledge_file: Path) -
     assert 0 <= float(words.removeprefix("lcbench ")) <= 1
 
 
-def test_shipped_weights_can_be_trained_on(pool_file: Path, knowledge_file: Path) -> None:
-    train, studies = training("train"), training("studies")
-    jax = import_module("jax")
-    pool = studies.read_pool(str(pool_file), str(knowledge_file), ())
-    folder = Path(import_module("bhpt.beliefs.learned").__file__ or "").parent / "data"
-    weights = train.start(pool, jax.random.PRNGKey(0), str(folder / "policy.npz"))
-    with np.load(folder / "policy.npz") as kept:
-        for name in set(kept) - set(KNOWLEDGE):
-            np.testing.assert_array_equal(weights[name], kept[name])
-        assert set(weights) - set(kept) == {"worth"}
-        assert set(kept) - set(weights) == set(KNOWLEDGE)  # a file of its own brings it
-    short = np.asarray(train._grown(weights["arm"][:36], weights["arm"].shape))
-    np.testing.assert_array_equal(short[:36], weights["arm"][:36])
-    assert not short[36:].any()
+@pytest.mark.parametrize("start", ["policy", "ends"])
+def test_shipped_weights_can_be_trained_on(start: str) -> None:
+    train, jax = training("train"), import_module("jax")
+    file = Path(import_module("bhpt.beliefs.learned").__file__ or "").parent / "data" / "policy.npz"
+    fresh = train.start_weights(jax.random.PRNGKey(0), len(ARM_FEATURES), len(STUDY_FEATURES))
+    weights = train.grown(fresh, str(file.with_name(f"{start}.npz")))
+    kept = read_any_weights(file.with_name(f"{start}.npz"))
+    assert weights.keys() == fresh.keys()
+    anew = {"value"} if start == "policy" else {"value", "preference"}
+    for name, value in weights.items():
+        np.testing.assert_array_equal(value, fresh[name] if name in anew else kept[name])
+    assert train.grown(fresh, "") == fresh
+
+
+def test_weights_grow_by_the_names_of_features(tmp_path: Path) -> None:
+    """What was learned stays with its feature, wherever that is now; a new one counts nothing."""
+    train, jax = training("train"), import_module("jax")
+    schema = shipped("policy").passport.schema
+    before = replace(
+        schema,
+        arm_features=tuple(n for n in ARM_FEATURES[::-1] if n != "tried"),
+        study_features=("gone", *STUDY_FEATURES[1:]),
+    )
+    arm, study = len(before.arm_features), len(before.study_features)
+    old = train.start_weights(jax.random.PRNGKey(1), arm, study)
+    passport = replace(shipped("policy").passport, schema=before)
+    write_weights(tmp_path / "old.npz", old, passport)
+    fresh = train.start_weights(jax.random.PRNGKey(0), len(ARM_FEATURES), len(STUDY_FEATURES))
+    weights = train.grown(fresh, str(tmp_path / "old.npz"))
+    shared = [*STUDY_FEATURES, *ARM_FEATURES]
+    shared_before = [*before.study_features, *before.arm_features]
+    inside = 3 * train.HIDDEN
+    np.testing.assert_array_equal(weights["context"][:inside], old["context"][:inside])
+    for name, now, then, skip in (
+        ("arm_input", ARM_FEATURES, before.arm_features, 0),
+        ("shared_input", shared, shared_before, 0),
+        ("context", shared, shared_before, inside),
+    ):
+        assert weights[name].shape == fresh[name].shape
+        for at, feature in enumerate(now):
+            row = np.asarray(weights[name][skip + at])
+            if feature in then:
+                np.testing.assert_array_equal(row, old[name][skip + list(then).index(feature)])
+            else:
+                assert not row.any()
+    write_weights(tmp_path / "v.npz", old, replace(passport, schema=replace(before, version=9)))
+    with pytest.raises(Misuse, match="version 9, not 1, of features"):
+        train.grown(fresh, str(tmp_path / "v.npz"))
 
 
 @pytest.mark.slow
@@ -599,14 +750,12 @@ def test_adam_follows_its_definition() -> None:
     np.testing.assert_allclose(weights["w"], w, atol=1e-4)
 
 
-def test_knowledge_refuses_to_leave_out_what_is_not_there(
-    pool_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_knowledge_refuses_to_leave_out_what_is_not_there(pool_file: Path, tmp_path: Path) -> None:
     """A misspelled task would be learned from, and nobody would notice."""
-    words = ["--pool", pool_file, "--out", tmp_path / "k.npz", "--leave-out", "vae_minst"]
-    monkeypatch.setattr("sys.argv", ["knowledge", *map(str, words)])
-    with pytest.raises(Misuse, match="not in the pool: vae_minst"):
-        training("knowledge").main()
+    words = ["--pool", str(pool_file), "--out", str(tmp_path / "k.npz")]
+    for asked, name in (("--leave-out", "vae_minst"), ("--leave-out-kind", "tree")):
+        with pytest.raises(Misuse, match=f"not in the pool: {name};"):
+            training("knowledge").main([*words, asked, name])
 
 
 def test_tasks_to_leave_out_must_be_there(pool_file: Path, knowledge_file: Path) -> None:
@@ -619,3 +768,46 @@ def test_tasks_to_leave_out_must_be_there(pool_file: Path, knowledge_file: Path)
     weights = np.asarray(pool.weights)
     assert weights.sum() == pytest.approx(1)
     assert {names[at] for at in np.flatnonzero(weights == 0)} == {"lcbench:0", "vae_mnist"}
+
+
+@pytest.mark.parametrize(("by", "parts"), [("task", 6), ("kind", 5)])
+def test_folds_hold_every_task_once(pool_file: Path, by: str, parts: int) -> None:
+    knowledge = training("knowledge")
+    tables = knowledge.Tables(str(pool_file))
+    tasks = tables.named()
+    found = knowledge.folds(tables, tasks, by)
+    assert sorted(t for part in found for t in part) == tasks
+    kinds = [{tables.labels.kinds[t] for t in part} for part in found]
+    assert len(found) == parts
+    if by == "kind":  # mlp, cnn, autoencoder, language-model and trees: each in one part alone
+        assert sum(map(len, kinds)) == len(set.union(*kinds)) == 5
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_one_command_retrains_and_goes_on_where_it_ended(
+    pool_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    retrain, data = training("retrain"), pool_file.parent
+    words = ["--data", data, "--nets", data / "nets", "--tables", data / "others", "--drawn", 1]
+    words += ["--worlds", 1, "--steps", 2, "--seconds", 1, "--ends-seconds", 1, "--shrink", 128]
+    words += ["--leave-out-kind", "trees", "--work", tmp_path / "work", "--out", tmp_path / "new"]
+    told = [str(word) for word in words]
+    retrain.main([*told, "--until", "knowledge"])
+    assert not (tmp_path / "new").exists()
+    capsys.readouterr()
+    retrain.main(told)
+    printed = capsys.readouterr().out
+    assert printed.count("done before") == 2
+    for network in ("policy", "ends"):
+        weights = read_any_weights(tmp_path / "new" / f"{network}.npz")
+        passport = weights.passport
+        assert passport.trained_on.left_out == ("tree0", "tree1")
+        assert "trees" not in passport.trained_on.kinds
+        assert passport.trained_on.suites["lcbench"] == 18
+        assert passport.shapes.keys() == weights.keys()
+        assert "value" not in weights
+        assert weights.knows_names == (network == "policy")
+    assert isinstance(make_policy(f"default:{tmp_path / 'new'}"), DefaultPolicy)
+    retrain.main(told)
+    assert capsys.readouterr().out.count("done before") == 5

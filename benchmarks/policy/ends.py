@@ -6,14 +6,17 @@ improvement of every arm within what is left, which the pool knows.
 
 import argparse
 import time
+from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.policy.adam import Moments, adam, still
-from benchmarks.policy.options import parser, save
+from benchmarks.policy.options import parsed, parser, save
+from benchmarks.policy.pool import read_labels
 from benchmarks.policy.studies import (
     ARMS,
     WORKERS,
@@ -97,7 +100,7 @@ def start(pool: Pool, key: Array, mix: Mix, grown_from: str = "") -> Weights:
     states = jax.vmap(stop)(probe, jax.random.split(key, 2))
     arms, study, _ = jax.vmap(look)(probe, states)
     weights = start_weights(key, arms.shape[2], study.shape[1])
-    del weights["choice"], weights["worth"]
+    del weights["preference"], weights["value"]
     weights["bins"] = jnp.zeros((HIDDEN, len(EDGES) + 1))
     weights["bins_bias"] = jnp.zeros(len(EDGES) + 1)
     return grown(weights, grown_from)
@@ -105,7 +108,10 @@ def start(pool: Pool, key: Array, mix: Mix, grown_from: str = "") -> Weights:
 
 def train(options: argparse.Namespace) -> None:
     """The loop."""
-    pool = read_pool(options.pool, options.knowledge, options.leave_out)
+    labels = read_labels(Path(options.pool))
+    kept = labels.chosen(options.leave_out, options.leave_out_kind)
+    trained_on = labels.training(kept)
+    pool = read_pool(options.pool, options.knowledge, kept)
     key = jax.random.PRNGKey(1)
     mix = Mix(costs=0.0, beside=0.0)
     weights = start(pool, key, mix, options.start)
@@ -122,14 +128,14 @@ def train(options: argparse.Namespace) -> None:
             told = time.time()
             recent = float(jnp.mean(jnp.stack(losses[-200:])))
             print(f"ends {told - began:4.0f}s {len(losses)} {recent:.4f}", flush=True)
-            save(options, weights)
-    save(options, weights)
+            save(options, "ends", weights, trained_on)
+    save(options, "ends", weights, trained_on)
     print("ends done", len(losses), float(jnp.mean(jnp.stack(losses[-200:]))), flush=True)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Train for a while and write the weights."""
-    train(parser(__doc__, 200.0, 2e-3, "1%% of it").parse_args())
+    train(parsed(parser("ends", __doc__, 200.0, 2e-3, "1%% of it"), arguments))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ Notation:
 import argparse
 from collections.abc import Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +20,8 @@ import numpy as np
 from scipy.stats import rankdata, spearmanr
 
 from benchmarks.policy.adam import Moments, adam, still
-from benchmarks.policy.options import add_leave_out, refuse_unknown
+from benchmarks.policy.options import add_leave_out
+from benchmarks.policy.pool import read_labels
 from bhpt.beliefs.learned.features import OPINIONS, Array
 from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.beliefs.learned.network import Weights
@@ -32,8 +34,8 @@ HIDDEN = 40
 FOLDS = 6
 BATCH = 100  # arms of one task
 TASKS = 24  # in a batch
-NAMED = ("lcbench", "taskset", "tables", "nets")
-SHARES = (0.35, 0.2, 0.1, 0.35)  # how often a batch takes a task of each of these
+# how often a batch takes a task of each suite, relative to the others in the pool
+SHARES = {"lcbench": 0.35, "taskset": 0.2, "tables": 0.1, "nets": 0.35, "others": 0.5}
 SPARED = 0.15  # chance that a role is kept from a batch in which some are
 
 
@@ -56,12 +58,16 @@ def _rank(values: FloatArray) -> FloatArray:
 def start(key: Array) -> Weights:
     """Small random weights of all networks."""
     told, keys = 2 * len(ROLES), jax.random.split(key, 3)
-    sizes = {"told": (told, HIDDEN), "deeper": (HIDDEN, HIDDEN), "said": (HIDDEN, TOLD)}
-    weights: Weights = {}
+    sizes = {
+        "names_input": (told, HIDDEN),
+        "names_hidden": (HIDDEN, HIDDEN),
+        "names_output": (HIDDEN, TOLD),
+    }
+    weights: dict[str, Array] = {}
     for k, (name, (a, b)) in zip(keys, sizes.items(), strict=True):
         weights[name] = jax.random.normal(k, (NETWORKS, a, b)) * np.sqrt(1.0 / a)
         weights[f"{name}_bias"] = jnp.zeros((NETWORKS, b))
-    weights["said"] = 0.1 * weights["said"]
+    weights["names_output"] = 0.1 * weights["names_output"]
     return weights
 
 
@@ -95,9 +101,9 @@ class Tables:
         """Read them."""
         with np.load(pool) as file:
             self.table, self.meanings = file["table"], file["meanings"]
-            self.names = [str(name) for _, name in file["names"]]
-            self.suites = [str(suite) for suite, _ in file["names"]]
             self.curves = file["curves"]
+        self.labels = read_labels(Path(pool))
+        self.names, self.suites = self.labels.names, self.labels.suites
         self.target = np.zeros((len(self.curves), TOLD), np.float32)
         for task in range(len(self.names)):
             rows, units = self.rows(task), self.table[task][2]
@@ -109,18 +115,16 @@ class Tables:
         return np.arange(first, first + count)
 
     def named(self) -> list[int]:
-        """Tasks whose configurations have names."""
-        return [t for t, suite in enumerate(self.suites) if suite in NAMED]
+        """Tasks whose configurations have a name that is known."""
+        tasks = range(len(self.names))
+        return [t for t in tasks if np.isfinite(self.meanings[self.rows(t)]).any()]
 
     def batches(self, tasks: Sequence[int], rng: np.random.Generator) -> Iterator[IntArray]:
         """Rows of some arms of some tasks, for ever, [TASKS, BATCH]."""
-        by_suite = [[t for t in tasks if self.suites[t] == suite] for suite in NAMED]
-        shares = np.array(
-            [share * bool(mine) for share, mine in zip(SHARES, by_suite, strict=True)]
-        )
+        asked = {*tasks}
+        shares = self.labels.shares(SHARES, [t in asked for t in range(len(self.names))])
         while True:
-            suites = rng.choice(len(NAMED), TASKS, p=shares / shares.sum())
-            chosen = [by_suite[s][rng.integers(len(by_suite[s]))] for s in suites]
+            chosen = rng.choice(len(shares), TASKS, p=shares)
             yield np.stack([rng.choice(self.rows(task), BATCH) for task in chosen])
 
 
@@ -159,33 +163,61 @@ def ask(weights: Weights, meanings: FloatArray) -> FloatArray:
     return np.asarray(opinions(jnp, weights, jnp.asarray(meanings)))
 
 
-def main() -> None:
-    """Train without each part of the tasks in turn, then with all of them."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pool", required=True, help="file that benchmarks.policy.pool wrote")
-    parser.add_argument(
+def folds(tables: Tables, tasks: Sequence[int], by: str) -> list[list[int]]:
+    """The tasks in parts, each of which is judged by networks that have seen the others alone.
+
+    Args:
+        tables: The pool.
+        tasks: Those that are learned from.
+        by: `task` parts them by chance, `kind` keeps all tasks of a kind together.
+    """
+    labels = [tables.labels.kinds[t] if by == "kind" else tables.names[t] for t in tasks]
+    each = list(dict.fromkeys(labels))
+    count = min(FOLDS, len(each))
+    fold = dict(zip(each, np.random.default_rng(1).permutation(len(each)) % count, strict=True))
+    return [
+        [t for t, label in zip(tasks, labels, strict=True) if fold[label] == part]
+        for part in range(count)
+    ]
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    made = argparse.ArgumentParser(
+        prog="python -m benchmarks.policy.knowledge", description=__doc__
+    )
+    made.add_argument("--pool", required=True, help="file that benchmarks.policy.pool wrote")
+    made.add_argument(
         "--out", required=True, help="file of the weights and of opinions about the pool, .npz"
     )
-    add_leave_out(parser)
-    parser.add_argument("--steps", type=int, default=3000)
-    options = parser.parse_args()
+    add_leave_out(made)
+    made.add_argument(
+        "--fold-by",
+        choices=("task", "kind"),
+        default="task",
+        help="judge each task by networks that have not seen it, or have not seen its kind",
+    )
+    made.add_argument("--steps", type=int, default=3000)
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Train without each part of the tasks in turn, then with all of them."""
+    options = parser().parse_args(arguments)
     tables = Tables(options.pool)
-    kept = options.leave_out
-    refuse_unknown(kept, tables.names)
+    kept = tables.labels.chosen(options.leave_out, options.leave_out_kind)
     tasks = [t for t in tables.named() if tables.names[t] not in kept]
     said = np.zeros((len(tables.curves), OPINIONS), np.float32)
     weights = train(tables, tasks, options.steps, 0)
     for task in tables.named():  # those left out are judged as they will be in earnest
         said[tables.rows(task)] = ask(weights, tables.meanings[tables.rows(task)])
     tell("left out", tables, said, [t for t in tables.named() if tables.names[t] in kept])
-    folds = np.random.default_rng(1).permutation(len(tasks)) % FOLDS
-    for fold in range(FOLDS):
-        blind = train(
-            tables, [t for t, f in zip(tasks, folds, strict=True) if f != fold], options.steps, fold
-        )
-        for task in (t for t, f in zip(tasks, folds, strict=True) if f == fold):
+    parts = folds(tables, tasks, options.fold_by)
+    for fold, part in enumerate(parts):
+        blind = train(tables, [t for t in tasks if t not in part], options.steps, fold)
+        for task in part:
             said[tables.rows(task)] = ask(blind, tables.meanings[tables.rows(task)])
-        print(f"fold {fold + 1} of {FOLDS}", flush=True)
+        print(f"fold {fold + 1} of {len(parts)}", flush=True)
     tell("crossed", tables, said, tasks)
     rng = np.random.default_rng(2)
     for task in sorted(set(range(len(tables.names))) - set(tables.named())):
@@ -194,15 +226,14 @@ def main() -> None:
 
 
 def tell(title: str, tables: Tables, said: FloatArray, tasks: Sequence[int]) -> None:
-    """Rank correlations of opinions with ends, suite by suite."""
-    for suite in NAMED:
-        mine = [t for t in tasks if tables.suites[t] == suite]
+    """Rank correlations of opinions with ends, kind by kind."""
+    for kind in dict.fromkeys(tables.labels.kinds[t] for t in tasks):
+        mine = [t for t in tasks if tables.labels.kinds[t] == kind]
         found = [
             spearmanr(said[tables.rows(t), 0], tables.target[tables.rows(t), 0])[0] for t in mine
         ]
-        if mine:
-            values = " ".join(f"{value:.2f}" for value in found[:20])
-            print(f"{title} {suite} mean {np.nanmean(found):.2f}: {values}", flush=True)
+        values = " ".join(f"{value:.2f}" for value in found[:20])
+        print(f"{title} {kind} mean {np.nanmean(found):.2f}: {values}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,18 @@
 """What both training commands can be told, and what they write."""
 
 import argparse
-from collections.abc import Iterable
+import shlex
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 
 import numpy as np
 
+from bhpt.beliefs.learned.features import Array
 from bhpt.beliefs.learned.network import Weights
-from bhpt.domain import Misuse
+from bhpt.beliefs.learned.passport import Training
+from bhpt.beliefs.learned.weights import Network, new_passport, write_weights
 
 
 def listed(text: str) -> tuple[str, ...]:
@@ -15,17 +21,18 @@ def listed(text: str) -> tuple[str, ...]:
 
 
 def parser(
-    about: str | None, seconds: float, rate: float, falls_to: str
+    module: str, about: str | None, seconds: float, rate: float, falls_to: str
 ) -> argparse.ArgumentParser:
     """A parser of the options that the two commands share.
 
     Args:
+        module: Which of them.
         about: What the command does.
         seconds: How long it trains unless told otherwise.
         rate: Rate of learning at the start.
         falls_to: What it falls to, in words.
     """
-    made = argparse.ArgumentParser(description=about)
+    made = argparse.ArgumentParser(prog=f"python -m benchmarks.policy.{module}", description=about)
     made.add_argument("--pool", required=True, help="file that benchmarks.policy.pool wrote")
     made.add_argument(
         "--knowledge",
@@ -44,24 +51,38 @@ def parser(
 def add_leave_out(made: argparse.ArgumentParser) -> None:
     """The tasks that are kept, which must be the same for all commands."""
     made.add_argument(
-        "--leave-out", type=listed, default=(), help="tasks not to train on, with commas"
+        "--leave-out",
+        type=listed,
+        default=(),
+        help="tasks not to train on, with commas; patterns such as 'lcbench:*' too",
+    )
+    made.add_argument(
+        "--leave-out-kind", type=listed, default=(), help="kinds not to train on, with commas"
     )
 
 
-def refuse_unknown(asked: Iterable[str], names: Iterable[str]) -> None:
-    """Refuse tasks that the pool does not have.
+def parsed(
+    made: argparse.ArgumentParser, arguments: Sequence[str] | None = None
+) -> argparse.Namespace:
+    """The options, and as `command` the command itself."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    options = made.parse_args(words)
+    options.command = shlex.join([*made.prog.split(), *words])
+    return options
 
-    Raises:
-        Misuse: There are such.
-    """
-    if unknown := {*asked} - {*names}:
-        raise Misuse(f"not in the pool: {', '.join(sorted(unknown))}")
 
-
-def save(options: argparse.Namespace, weights: Weights) -> None:
-    """Write weights, together with the knowledge of names that the network was told by."""
-    known = {}
+def save(
+    options: argparse.Namespace,
+    network: Network,
+    weights: Weights,
+    trained_on: Training,
+) -> None:
+    """Write weights with a passport, and with the networks that judge names for them."""
+    known: dict[str, Array] = {}
     if options.knowledge:
         with np.load(options.knowledge) as file:
             known = {name: file[name] for name in file if name != "opinions"}
-    np.savez(options.out, **known, **{name: np.asarray(w) for name, w in weights.items()})
+    arrays = {**known, **{name: np.asarray(w) for name, w in weights.items()}}
+    today = datetime.now(UTC).date().isoformat()
+    passport = new_passport(network, arrays, trained_on, options.command, today)
+    write_weights(Path(options.out), arrays, passport)

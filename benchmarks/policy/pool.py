@@ -5,13 +5,17 @@ table. The pool holds all arms of all tasks one below the other.
 """
 
 import argparse
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.policy.options import listed
 from benchmarks.policy.worlds import world
+from bhpt.beliefs.learned.passport import Training
 from bhpt.bench.catalogue import in_folder, load
 from bhpt.bench.synthetic import synthetic
 from bhpt.bench.tasks import PACKAGED, Task
@@ -20,7 +24,8 @@ from bhpt.spaces import ROLES
 
 UNITS = 52  # the longest training in the pool
 FEATURES = 16  # columns of configurations that are kept
-# how often a study is drawn from each suite
+ARMS = 2000  # of a task, at most
+# how often a study is drawn from each suite, relative to the other suites in the pool
 WEIGHTS = {
     "lcbench": 0.26,
     "taskset": 0.18,
@@ -28,6 +33,7 @@ WEIGHTS = {
     "nets": 0.26,
     "drawn": 0.08,
     "worlds": 0.14,
+    "others": 0.35,
 }
 
 
@@ -38,6 +44,7 @@ class Source:
     Attributes:
         suite: Where it comes from, one of `WEIGHTS`.
         name: What it is called, also where it is left out of training.
+        kind: The kind of training, see `bhpt.bench.kinds`.
         improvements: After each unit, best so far, at most 1, [K, T + 1].
         features: Encoded configurations, [K, D].
         meanings: What their names mean, [K, M]; None where nothing has a name.
@@ -45,9 +52,104 @@ class Source:
 
     suite: str
     name: str
+    kind: str
     improvements: FloatArray
     features: FloatArray
     meanings: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What the tasks of a pool are called, in their order.
+
+    Attributes:
+        suites: Where each comes from.
+        names: Their names.
+        kinds: Their kinds.
+    """
+
+    suites: tuple[str, ...]
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+
+    def chosen(self, names: Sequence[str], kinds: Sequence[str]) -> tuple[str, ...]:
+        """Names of the tasks that are named or are of a named kind, in the order of the pool.
+
+        Args:
+            names: Names or patterns of them, such as `lcbench:*`.
+            kinds: Kinds.
+
+        Raises:
+            Misuse: No task fits one of them: it may be misspelled.
+        """
+        unknown = [n for n in names if not any(fnmatchcase(task, n) for task in self.names)]
+        unknown += [k for k in kinds if k not in self.kinds]
+        if unknown:
+            raise Misuse(
+                f"not in the pool: {', '.join(sorted(unknown))}; "
+                f"its kinds are {', '.join(sorted({*self.kinds}))}"
+            )
+        return tuple(
+            task
+            for task, kind in zip(self.names, self.kinds, strict=True)
+            if kind in kinds or any(fnmatchcase(task, n) for n in names)
+        )
+
+    def training(self, left_out: Sequence[str]) -> Training:
+        """What is trained on without these tasks, for a passport."""
+        kept = {*left_out}
+        inside = [t for t in range(len(self.names)) if self.names[t] not in kept]
+        return Training(
+            dict(Counter(self.suites[t] for t in inside)),
+            dict(Counter(self.kinds[t] for t in inside)),
+            tuple(self.names[t] for t in inside if self.suites[t] not in ("drawn", "worlds")),
+            tuple(left_out),
+        )
+
+    def shares(self, weights: Mapping[str, float], inside: Sequence[bool]) -> FloatArray:
+        """How often a task is drawn, [tasks]; they add up to 1.
+
+        Each suite has its weight, divided among its tasks; those of `others` are divided among
+        its kinds first, by the root of how many tasks a kind has, so that a kind with many
+        tables does not crowd out one with few.
+
+        Args:
+            weights: Of the suites; 0 for one that is not there.
+            inside: Tasks that are drawn at all, [tasks].
+
+        Raises:
+            Misuse: No task is drawn.
+        """
+        groups = [
+            (suite, kind if suite == "others" else "")
+            for suite, kind in zip(self.suites, self.kinds, strict=True)
+        ]
+        tasks = Counter(g for g, drawn in zip(groups, inside, strict=True) if drawn)
+        roots: dict[str, float] = {}
+        for (suite, _), count in tasks.items():
+            roots[suite] = roots.get(suite, 0.0) + count**0.5
+        shares = np.array(
+            [
+                weights.get(g[0], 0.0) / roots[g[0]] / tasks[g] ** 0.5 if drawn else 0.0
+                for g, drawn in zip(groups, inside, strict=True)
+            ]
+        )
+        if not shares.sum() > 0:
+            raise Misuse("nothing is left to train on: leave fewer tasks out")
+        return np.asarray(shares / shares.sum())
+
+
+def read_labels(pool: Path) -> Labels:
+    """What the tasks of a packed pool are called.
+
+    Raises:
+        Misuse: The pool is of a time before tasks had kinds.
+    """
+    with np.load(pool) as arrays:
+        if "kinds" not in arrays:
+            raise Misuse(f"{pool} has no kinds of tasks: pack it anew with benchmarks.policy.pool")
+        suites, names = zip(*arrays["names"].tolist(), strict=True)
+        return Labels(suites, names, tuple(arrays["kinds"].tolist()))
 
 
 def by_unit(task: Task) -> FloatArray:
@@ -60,42 +162,74 @@ def by_unit(task: Task) -> FloatArray:
 
 
 def sources(
-    data: Path, drawn: int, worlds: int, nets: Path | None = None, seed: int = 0
+    data: Path,
+    drawn: int,
+    worlds: int,
+    nets: Path | None = None,
+    tables: Sequence[Path] = (),
+    seed: int = 0,
 ) -> Iterator[Source]:
-    """All tasks: what the folders hold, the packaged tables, sets drawn, worlds invented."""
+    """All tasks: what the folders hold, the packaged tables, sets drawn, worlds invented.
+
+    Args:
+        data: Folder of LCBench and TaskSet.
+        drawn: How many sets are drawn from Freeze-Thaw.
+        worlds: How many worlds are invented.
+        nets: Folder of tables that `benchmarks.policy.nets` made.
+        tables: Folders of other tables, NAME.npz + NAME.json.
+        seed: Of the worlds.
+    """
     named = [("tables", name) for name in PACKAGED]
     named += [("lcbench", f"lcbench:{i}") for i in range(18)]
     named += [("taskset", f"taskset:{i}") for i in range(6)]
     for suite, name in named:
-        task = load(name, 0, data)
-        yield Source(suite, name, by_unit(task), task.features, task.meanings)
-    for name in in_folder(nets):
-        task = load(name, 0, nets)
-        yield Source("nets", name, by_unit(task), task.features, task.meanings)
+        yield source(suite, load(name, 0, data))
+    for suite, folder in (("nets", nets), *(("others", folder) for folder in tables)):
+        for name in in_folder(folder):
+            yield source(suite, load(name, 0, folder))
     for at in range(drawn):  # the sets with small numbers are those that benchmarks run
         task = synthetic(10_000 + at, anchored=at % 4 > 0)
-        yield Source("drawn", f"drawn:{at}", by_unit(task), task.features)
+        yield Source("drawn", f"drawn:{at}", task.kind, by_unit(task), task.features)
     rng = np.random.default_rng(seed)
     for at in range(worlds):
-        yield Source("worlds", f"worlds:{at}", *world(rng, 128, int(rng.integers(9, UNITS + 1))))
+        improved, x = world(rng, 128, int(rng.integers(9, UNITS + 1)))
+        yield Source("worlds", f"worlds:{at}", "invented", improved, x)
+
+
+def source(suite: str, task: Task) -> Source:
+    """A table as a task of the pool; of a long training the first `UNITS` units.
+
+    Raises:
+        Misuse: Its kind is not known.
+    """
+    if not task.kind:
+        raise Misuse(
+            f"table {task.name} has no kind: write one into {task.name}.json, "
+            'such as "kind": "boosted-trees"'
+        )
+    if task.epochs > UNITS * task.unit:
+        task = replace(task, losses=task.losses[:, : UNITS * task.unit])
+    return Source(suite, task.name, task.kind, by_unit(task), task.features, task.meanings)
 
 
 def pack(tasks: Iterable[Source], out: Path) -> None:
     """Write the pool.
 
     The file holds `curves` [rows, UNITS + 1] in 65535ths, `features` [rows, FEATURES], `meanings`
-    [rows, roles], and for each task a row of `table`, (first row, rows, units, columns used), and
-    of `names`, (suite, name).
+    [rows, roles], and for each task a row of `table`, (first row, rows, units, columns used), of
+    `names`, (suite, name), and of `kinds`.
 
     Raises:
-        Misuse: A task is longer than the pool is wide.
+        Misuse: A task is longer than the pool is wide, has too many arms, or a name twice.
     """
-    curves, features, known, table, names = [], [], [], [], []
+    curves, features, known, table, names, kinds = [], [], [], [], [], []
     start = 0
     for source in tasks:
         rows, width = source.improvements.shape
         if width - 1 > UNITS:
             raise Misuse(f"{source.name} has {width - 1} units, the pool has room for {UNITS}")
+        if rows > ARMS:
+            raise Misuse(f"{source.name} has {rows} arms, the pool has room for {ARMS}")
         at = np.minimum(np.arange(UNITS + 1), width - 1)
         curves.append(np.rint(source.improvements[:, at] * 65535).astype(np.uint16))
         padded = np.zeros((rows, FEATURES), np.float16)
@@ -106,7 +240,10 @@ def pack(tasks: Iterable[Source], out: Path) -> None:
         known.append((unknown if source.meanings is None else source.meanings).astype(np.float32))
         table.append((start, rows, width - 1, used))
         names.append((source.suite, source.name))
+        kinds.append(source.kind)
         start += rows
+    if twice := [name for (_, name), count in Counter(names).items() if count > 1]:
+        raise Misuse(f"these names are in the pool twice: {', '.join(twice)}")
     np.savez_compressed(
         out,
         curves=np.concatenate(curves),
@@ -114,21 +251,47 @@ def pack(tasks: Iterable[Source], out: Path) -> None:
         meanings=np.concatenate(known),
         table=np.array(table),
         names=np.array(names),
+        kinds=np.array(kinds),
     )
 
 
-def main() -> None:
-    """Pack the pool."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder of LCBench and TaskSet")
-    parser.add_argument("--out", type=Path, required=True, help="file of the pool, .npz")
-    parser.add_argument(
-        "--nets", type=Path, help="folder of tables that benchmarks.policy.nets made"
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    made = argparse.ArgumentParser(prog="python -m benchmarks.policy.pool", description=__doc__)
+    add_sources(made)
+    made.add_argument("--out", type=Path, required=True, help="file of the pool, .npz")
+    made.add_argument(
+        "--leave-out-kind", type=listed, default=(), help="kinds not to pack, with commas"
     )
-    parser.add_argument("--drawn", type=int, default=120, help="sets drawn from Freeze-Thaw")
-    parser.add_argument("--worlds", type=int, default=1500, help="worlds invented")
-    options = parser.parse_args()
-    pack(sources(options.data, options.drawn, options.worlds, options.nets), options.out)
+    return made
+
+
+def add_sources(made: argparse.ArgumentParser) -> None:
+    """Where curves come from."""
+    made.add_argument("--data", type=Path, required=True, help="folder of LCBench and TaskSet")
+    made.add_argument("--nets", type=Path, help="folder of tables that benchmarks.policy.nets made")
+    made.add_argument(
+        "--tables",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="folder of other tables, NAME.npz + NAME.json; may be given several times",
+    )
+    made.add_argument("--drawn", type=int, default=120, help="sets drawn from Freeze-Thaw")
+    made.add_argument("--worlds", type=int, default=1500, help="worlds invented")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Pack the pool, and say how many tasks of each kind it holds."""
+    options = parser().parse_args(arguments)
+    for folder in (options.nets, *options.tables):
+        if folder is not None and not in_folder(folder):
+            raise Misuse(f"{folder}: no NAME.npz + NAME.json pairs there")
+    every = sources(options.data, options.drawn, options.worlds, options.nets, options.tables)
+    pack((s for s in every if s.kind not in options.leave_out_kind), options.out)
+    counts = Counter(read_labels(options.out).kinds)
+    print("pool:", ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items())))
 
 
 if __name__ == "__main__":

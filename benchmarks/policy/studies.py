@@ -6,14 +6,15 @@ Notation:
 
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.policy.options import refuse_unknown
-from benchmarks.policy.pool import FEATURES, UNITS, WEIGHTS
+from benchmarks.policy.pool import ARMS as MOST_ARMS
+from benchmarks.policy.pool import FEATURES, UNITS, WEIGHTS, read_labels
 from bhpt.beliefs.learned.features import (
     NOISE,
     OPINIONS,
@@ -109,22 +110,16 @@ def read_pool(
     Raises:
         Misuse: A task is named that the pool does not have.
     """
+    labels = read_labels(Path(file))
+    kept = {*labels.chosen(only or leave_out, ())}
+    shares = labels.shares(WEIGHTS, [(name in kept) == bool(only) for name in labels.names])
     with np.load(file) as arrays:
-        names = [tuple(row) for row in arrays["names"]]
-        refuse_unknown((*leave_out, *only), [name for _, name in names])
-        weights = np.zeros(len(names))
-        for at_task, (suite, name) in enumerate(names):
-            inside = (name in only) if only else (name not in leave_out)
-            weights[at_task] = WEIGHTS[suite] if inside else 0.0
-        for suite in WEIGHTS:
-            mine = np.array([s == suite for s, _ in names]) & (weights > 0)
-            weights[mine] /= max(mine.sum(), 1)
         return Pool(
             jnp.asarray(arrays["curves"]),
             jnp.asarray(arrays["features"]),
             _said(knowledge, len(arrays["curves"])),
             jnp.asarray(arrays["table"], jnp.int32),
-            jnp.asarray(weights / weights.sum(), jnp.float32),
+            jnp.asarray(shares, jnp.float32),
         )
 
 
@@ -141,7 +136,8 @@ def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
     keys = jax.random.split(key, 19)
     task = jax.random.choice(keys[0], len(pool.weights), p=pool.weights)
     start, rows, units, used = pool.table[task]
-    order = jax.random.uniform(keys[1], (2000,)) + 10.0 * (jnp.arange(2000) >= rows)
+    absent = jnp.arange(MOST_ARMS) >= rows
+    order = jax.random.uniform(keys[1], (MOST_ARMS,)) + 10.0 * absent
     chosen = jax.lax.top_k(-order, ARMS)[1]
     fewer = jax.random.uniform(keys[2]) < mix.fewer
     arms = jnp.where(fewer, jax.random.randint(keys[3], (), 20, ARMS + 1), ARMS)

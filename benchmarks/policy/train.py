@@ -7,8 +7,10 @@ weigh alike. A critic that is told the mean of those others follows the play ste
 
 import argparse
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import jax
@@ -16,7 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.policy.adam import Moments, adam, still
-from benchmarks.policy.options import parser, save
+from benchmarks.policy.options import parsed, parser, save
+from benchmarks.policy.pool import read_labels
 from benchmarks.policy.studies import (
     ARMS,
     Instance,
@@ -33,7 +36,9 @@ from benchmarks.policy.studies import (
 )
 from bhpt.beliefs.learned.features import Array
 from bhpt.beliefs.learned.network import Weights, preferences, trunk
-from bhpt.domain import FloatArray
+from bhpt.beliefs.learned.schema import SCHEMA, arm_column
+from bhpt.beliefs.learned.weights import read_any_weights
+from bhpt.domain import FloatArray, Misuse
 
 HIDDEN = 64
 PLAYS = 8  # of each study
@@ -42,6 +47,7 @@ STRIDE = 10  # steps in one call: whatever the budget, one compiled program play
 LAMBDA = 0.97
 CLIP = 0.2
 BUCKETS = ((5, 10), (11, 20), (21, 50), (51, 100), (101, 200), (201, 400))
+_TRIED, _IMPROVEMENT, _LOG_GAP = map(arm_column, ("tried", "improvement", "log_gap_to_best"))
 CHANCES = (0.14, 0.18, 0.21, 0.22, 0.16, 0.09)
 
 
@@ -59,26 +65,26 @@ class Record(NamedTuple):
     worth: Array
 
 
-def start_weights(key: Array, arms: int, study: int) -> Weights:
+def start_weights(key: Array, arms: int, study: int) -> dict[str, Array]:
     """Small random weights."""
     h, shared = HIDDEN, study + arms
     shapes = {
-        "arm": (arms, h),
-        "study": (shared, h),
-        "mix": (h, h),
-        "pool": (3 * h + shared, h),
-        "own": (h, h),
-        "others": (h, h),
+        "arm_input": (arms, h),
+        "shared_input": (shared, h),
+        "hidden": (h, h),
+        "context": (3 * h + shared, h),
+        "output": (h, h),
+        "output_context": (h, h),
     }
     keys = jax.random.split(key, len(shapes))
     weights = {
         name: jax.random.normal(k, shape) * np.sqrt(1.5 / shape[0])
         for k, (name, shape) in zip(keys, shapes.items(), strict=True)
     }
-    for name in ("bias", "mix_bias", "pool_bias", "own_bias"):
+    for name in ("input_bias", "hidden_bias", "context_bias", "output_bias"):
         weights[name] = jnp.zeros(h)
-    weights["choice"] = jnp.zeros(h)
-    weights["worth"] = jnp.zeros(h)
+    weights["preference"] = jnp.zeros(h)
+    weights["value"] = jnp.zeros(h)
     return weights
 
 
@@ -87,16 +93,16 @@ def judge(
 ) -> tuple[Array, Array]:
     """Preferences, [K], and the critic's correction."""
     out = trunk(jnp, weights, arms, study, exists)
-    return preferences(jnp, weights, out, can), out[0, HIDDEN:] @ weights["worth"]
+    return preferences(jnp, weights, out, can), out[0, HIDDEN:] @ weights["value"]
 
 
 def teacher(arms: Array, can: Array, tried: Array, budget: Array) -> Array:
     """i-Epoch as a start: half of the budget for first looks, then the best."""
-    seen = arms[:, 0]
+    seen = arms[:, _TRIED]
     fresh = can * (1 - seen)
     known = can * seen
     explore = (tried < 0.5 * budget) & (fresh.sum() > 0) | (known.sum() == 0)
-    score = jnp.where(known > 0, arms[:, 10] - 0.02 * arms[:, 11], -1e3)
+    score = jnp.where(known > 0, arms[:, _IMPROVEMENT] - 0.02 * arms[:, _LOG_GAP], -1e3)
     return jnp.where(explore, fresh, 1.0 * (jnp.arange(ARMS) == jnp.argmax(score)))
 
 
@@ -225,7 +231,7 @@ def follow(weights: Weights, instances: Instance, states: State, key: Array) -> 
         state = land(instance, state)
         arms, study, can = look(instance, state)
         logits, _ = judge(weights, arms, study, instance.exists, can)
-        fresh = can * (1 - arms[:, 0])
+        fresh = can * (1 - arms[:, _TRIED])
         new = jnp.where(fresh > 0, logits, -1e9)
         known = jnp.where(fresh > 0, -1e9, logits)
         new = new + 1e-5 * jax.random.uniform(key, new.shape)
@@ -286,27 +292,61 @@ def start(pool: Pool, key: Array, grown_from: str = "") -> Weights:
     return grown(start_weights(key, arms.shape[2], study.shape[1]), grown_from)
 
 
-def grown(weights: Weights, file: str) -> Weights:
-    """Weights as they are, or those of a file as far as it has them; see `_grown`."""
+def grown(weights: Mapping[str, Array], file: str) -> dict[str, Array]:
+    """Weights as they are, or those of a file as far as it has them.
+
+    Features are found by name: one that the file's network was not told counts nothing yet. What
+    it has no array for, such as the critic, which is not shipped, begins anew.
+
+    Raises:
+        Misuse: The file was trained for features that mean something else by now.
+    """
     if not file:
-        return weights
-    with np.load(file) as arrays:
-        old = {name: jnp.asarray(arrays[name]) for name in arrays}
-    return {  # the critic is not shipped: without it one begins anew
-        name: _grown(old[name], value.shape) if name in old else value
+        return dict(weights)
+    old = read_any_weights(Path(file))
+    before = old.passport.schema
+    if before.version != SCHEMA.version:
+        raise Misuse(f"--start {file}: version {before.version}, not {SCHEMA.version}, of features")
+    arm = _places(before.arm_features, SCHEMA.arm_features)
+    study = _places(before.study_features, SCHEMA.study_features)
+    shared = [*study, *(at if at < 0 else at + len(before.study_features) for at in arm)]
+    inside = 3 * HIDDEN  # what the context is told before what all arms share
+    rows = {
+        "arm_input": arm,
+        "shared_input": shared,
+        "context": [*range(inside), *(at if at < 0 else at + inside for at in shared)],
+    }
+    return {
+        name: _rows(old[name], rows.get(name)) if name in old else value
         for name, value in weights.items()
     }
 
 
+def _places(before: Sequence[str], now: Sequence[str]) -> list[int]:
+    """Where each of these names was, -1 if nowhere."""
+    return [before.index(name) if name in before else -1 for name in now]
+
+
+def _rows(old: Array, places: Sequence[int] | None) -> Array:
+    """Rows in another order, zero where there was none (-1); all of them if no order is given."""
+    if places is None:
+        return jnp.asarray(old)
+    at = np.array(places)
+    return jnp.asarray(np.where((at >= 0)[:, None], old[np.maximum(at, 0)], 0.0))
+
+
 def train(options: argparse.Namespace) -> None:
     """The loop."""
-    kept = options.leave_out
+    labels = read_labels(Path(options.pool))
+    kept = labels.chosen(options.leave_out, options.leave_out_kind)
+    trained_on = labels.training(kept)
     pool = read_pool(options.pool, options.knowledge, kept)
+    kinds = dict(zip(labels.names, labels.kinds, strict=True))
     trials = {
-        suite: read_pool(
-            options.pool, options.knowledge, (), tuple(n for n in kept if _suite(n) == suite)
+        kind: read_pool(
+            options.pool, options.knowledge, (), tuple(n for n in kept if kinds[n] == kind)
         )
-        for suite in dict.fromkeys(_suite(n) for n in kept)
+        for kind in dict.fromkeys(kinds[n] for n in kept)
     }
     key = jax.random.PRNGKey(options.seed)
     rng = np.random.default_rng(options.seed)
@@ -331,21 +371,9 @@ def train(options: argparse.Namespace) -> None:
             line = " ".join(f"{b}:{np.mean(history[b][-20:]):.3f}" for b in sorted(history))
             tried = tries(weights, trials, (20, 50))
             print(f"{told - began:4.0f}s {done} {line} {tried}", flush=True)
-            save(options, weights)
-    save(options, weights)
+            save(options, "policy", weights, trained_on)
+    save(options, "policy", weights, trained_on)
     print("end", done, tries(weights, trials, (10, 20, 50, 100, 200)), flush=True)
-
-
-def _grown(old: Array, shape: tuple[int, ...]) -> Array:
-    """Weights of a network that was told less: what it was not told counts nothing yet.
-
-    New features of arms are the last ones, and so are their rows in every matrix.
-    """
-    return jnp.pad(old, [(0, new - had) for had, new in zip(old.shape, shape, strict=True)])
-
-
-def _suite(name: str) -> str:
-    return name.partition(":")[0] if ":" in name else "tables"
 
 
 def _normed(chances: FloatArray) -> FloatArray:
@@ -353,11 +381,11 @@ def _normed(chances: FloatArray) -> FloatArray:
 
 
 def tries(weights: Weights, trials: dict[str, Pool], budgets: tuple[int, ...]) -> str:
-    """Mean regrets on the tasks that were kept, suite by suite and budget by budget."""
+    """Mean regrets on the tasks that were kept, kind by kind and budget by budget."""
     plain = Mix(*[0.0] * len(fields(Mix)))
     key = jax.random.PRNGKey(7)
     words = []
-    for suite, pool in trials.items():
+    for kind, pool in trials.items():
         scores = []
         for budget in budgets:
             instances = draw_many(pool, key, 512, budget, budget, plain)
@@ -365,16 +393,21 @@ def tries(weights: Weights, trials: dict[str, Pool], budgets: tuple[int, ...]) -
             for k in jax.random.split(key, budget // STRIDE):
                 states = follow(weights, instances, states, k)
             scores.append(float(jax.vmap(regret)(instances, states).mean()))
-        words.append(suite + " " + " ".join(f"{s:.3f}" for s in scores))
+        words.append(kind + " " + " ".join(f"{s:.3f}" for s in scores))
     return " | ".join(words)
 
 
-def main() -> None:
+def options_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """The options."""
+    made = parser("train", __doc__, 500.0, 1.5e-3, "3%% of it")
+    made.add_argument("--taught", type=int, default=40, help="iterations that copy i-Epoch")
+    made.add_argument("--seed", type=int, default=0)
+    return parsed(made, arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     """Train for a while, tell how it goes, and write the weights."""
-    options = parser(__doc__, 500.0, 1.5e-3, "3%% of it")
-    options.add_argument("--taught", type=int, default=40, help="iterations that copy i-Epoch")
-    options.add_argument("--seed", type=int, default=0)
-    train(options.parse_args())
+    train(options_of(arguments))
 
 
 if __name__ == "__main__":

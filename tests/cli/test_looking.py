@@ -17,6 +17,7 @@ from pyarrow import parquet  # type: ignore[import-untyped]
 import bhpt
 from bhpt.cli import export, threads
 from bhpt.cli.main import run
+from bhpt.policies.registry import networks
 from bhpt.reports.tables import Table
 from tests.cli.cases import Folder
 
@@ -119,6 +120,11 @@ def test_doctor(folder: Folder) -> None:
     assert "FAILED" not in answer.out
     for what in ("python", "packages", "extras", "sqlite", "cores", "disk", "store", "worker"):
         assert f" {what} " in answer.out
+    for part in ("policy", "ends"):
+        line = next(line for line in answer.out.splitlines() if f" net {part} " in line)
+        assert networks("default")[part][:12] in line
+        assert "trained 2026-11-15 on lcbench 18" in line
+        assert "python -m benchmarks.policy." in line
     assert folder.files() == before
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bhpt.beliefs.learned.weights import shipped, without_names
+from bhpt.beliefs.learned.weights import shipped, without_names, write_weights
 from bhpt.bench.peers import registry
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import Task
@@ -122,10 +122,11 @@ def test_forecasts_use_the_belief_of_the_first_half() -> None:
 
 def test_weights_of_both_networks_can_come_from_a_folder(tmp_path: Path) -> None:
     policy = {key: 2 * value for key, value in shipped("policy").items()}
-    np.savez(tmp_path / "policy.npz", **policy)
+    write_weights(tmp_path / "policy.npz", policy, shipped("policy").passport)
     with pytest.raises(Misuse, match=r"ends\.npz cannot be read"):
         make_policy(f"default:{tmp_path}")
-    np.savez(tmp_path / "ends.npz", **{k: 3 * v for k, v in shipped("ends").items()})
+    ends_of = {key: 3 * value for key, value in shipped("ends").items()}
+    write_weights(tmp_path / "ends.npz", ends_of, shipped("ends").passport)
     learned, nameless, default = (
         make_policy(f"{name}:{tmp_path}") for name in ("learned", "nameless", "default")
     )
@@ -133,9 +134,9 @@ def test_weights_of_both_networks_can_come_from_a_folder(tmp_path: Path) -> None
     assert isinstance(nameless, StagedPolicy)
     assert isinstance(default, DefaultPolicy)
     for one in (learned, nameless.late, default.named, default.nameless.late):
-        np.testing.assert_array_equal(one.weights["arm"], policy["arm"])
+        np.testing.assert_array_equal(one.weights["arm_input"], policy["arm_input"])
     for ends in (learned.ends, default.second.ends):
-        np.testing.assert_array_equal(ends.weights["arm"], 3 * shipped("ends")["arm"])
+        np.testing.assert_array_equal(ends.weights["output"], ends_of["output"])
 
 
 @pytest.mark.parametrize(
@@ -154,5 +155,5 @@ def test_weights_that_are_not_there_are_refused(name: str, words: str) -> None:
 
 def test_a_file_without_a_network_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "policy.npz", told=np.zeros(3))
-    with pytest.raises(Misuse, match="no network of ours"):
+    with pytest.raises(Misuse, match="have no passport"):
         make_policy(f"learned:{tmp_path}")

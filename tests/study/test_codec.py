@@ -39,6 +39,7 @@ _PLAN = st.builds(
     trainer=st.none() | _CONFIG,
     training=st.builds(Training, untrained=st.none() | st.floats(0, 9)),
     search=st.builds(Search, space=st.none() | _TEXT),
+    networks=st.dictionaries(_TEXT, _TEXT, max_size=2),
 )
 _SAVED = st.builds(Saved, _INT, _INT, _TEXT, _INT)
 _OUTLOOKS = st.lists(st.builds(Outlook, _INT, _FLOAT, _FLOAT, _FLOAT), max_size=3).map(tuple)
@@ -102,3 +103,11 @@ def test_what_is_no_event_is_refused(text: str) -> None:
 def test_a_newer_version_is_named(text: str) -> None:
     with pytest.raises(NewerVersion, match="newer"):
         decode_event(text)
+
+
+def test_a_study_from_before_weights_were_noted_can_be_read() -> None:
+    body = json.loads(encode_event(StudyCreated(Plan(Budget(5.0), networks={"policy": "12"}))))
+    del body["plan"]["networks"]
+    again = decode_event(json.dumps(body))
+    assert isinstance(again, StudyCreated)
+    assert again.plan.networks == {}

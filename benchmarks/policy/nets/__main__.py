@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bhpt.bench.kinds import FAMILIES
+
 from .data import Sets, draw_examples
 from .space import Plan, describe, draw_plan
 from .training import Ready, compiled, prepare, train
@@ -37,7 +39,13 @@ def write(plan: Plan, table: NDArray[np.float32], how: str, out: Path, name: str
     """Writes NAME.npz and NAME.json; the second says that both are there."""
     with (out / f"{name}.npz").open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, loss=table)
-    words = {"metric": plan.metric, "epochs_per_unit": 1, "how": how, "configs": plan.configs}
+    words = {
+        "kind": FAMILIES[plan.family],
+        "metric": plan.metric,
+        "epochs_per_unit": 1,
+        "how": how,
+        "configs": plan.configs,
+    }
     (out / f"{name}.json").write_text(json.dumps(words, indent=1) + "\n", encoding="utf-8")
 
 

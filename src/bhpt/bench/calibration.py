@@ -118,7 +118,7 @@ def predictor(name: str) -> Callable[[Truth | None], Predictor]:
     """
     plain, _, file = name.partition(":")
     if plain == "learned" and file:
-        weights = read_weights(Path(file))
+        weights = read_weights(Path(file), "ends")
         return lambda _: LearnedEnds(weights)
     if name not in PREDICTORS:
         raise Misuse(f"--belief {name!r}: there are {', '.join(PREDICTORS)}")

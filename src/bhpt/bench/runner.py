@@ -8,6 +8,7 @@ from pathlib import Path
 from bhpt.bench.catalogue import load
 from bhpt.bench.groups import Groups, GroupShare, group_shares
 from bhpt.bench.metrics import score
+from bhpt.bench.networks import note_networks
 from bhpt.bench.peers import registry
 from bhpt.bench.simulate import simulate
 from bhpt.bench.table import ResultRow, Results, RunKey
@@ -103,6 +104,7 @@ def run_missing(
         raise Misuse(f"--jobs {jobs}: at least one is needed")
     results, groups = Results(out), Groups(out)
     known = {row.run for row in results.rows()}
+    note_networks(out, {run.policy for run in wanted}, {run.policy for run in known})
     todo = [run for run in wanted if run not in known]
     done = len(wanted) - len(todo)
     progress(done, len(wanted), None)

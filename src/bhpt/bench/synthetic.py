@@ -48,6 +48,7 @@ def synthetic(seed: int, *, anchored: bool = True, arms: int = ARMS) -> Task:
         unit=UNIT,
         features=features,
         truth=Truth(Structure("se", anchored), TRUTH),
+        kind="freeze-thaw",
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bhpt.bench.baselines.truth import Truth
+from bhpt.bench.kinds import kind_of
 from bhpt.domain import FloatArray, Misuse
 from bhpt.spaces import encode_configs, meanings
 
@@ -29,6 +30,7 @@ class Task:
         groups: Family of each arm, for shares by architecture, or empty.
         truth: The model that it was drawn from, if it was.
         meanings: What configurations say by their names, [K, M], if they have any.
+        kind: The kind of training, empty if nobody has said it.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Task:
     groups: tuple[str, ...] = ()
     truth: Truth | None = None
     meanings: FloatArray | None = None
+    kind: str = ""
 
     @property
     def arms(self) -> int:
@@ -70,6 +73,7 @@ def from_table(
     configs: Sequence[Mapping[str, Any]],
     unit: int,
     groups: tuple[str, ...] = (),
+    kind: str = "",
 ) -> Task:
     """A task from losses whose column 0 is the untrained model, [K, T + 1]."""
     if table.ndim != 2 or table.shape[0] < 1 or table.shape[1] < 2:
@@ -87,6 +91,7 @@ def from_table(
         encode_configs(configs),
         groups,
         meanings=meanings(configs),
+        kind=kind,
     )
 
 
@@ -107,7 +112,8 @@ def from_pair(folder: Path, name: str) -> Task:
         )
     families = tuple(str(c.get("arch", "")) for c in configs)
     groups = families if len(set(families)) > 1 else ()
-    return from_table(name, table, _without_seeds(configs), unit, groups)
+    kind = kind_of(name, about)
+    return from_table(name, table, _without_seeds(configs), unit, groups, kind)
 
 
 def _without_seeds(configs: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -155,7 +161,8 @@ def from_collection(folder: Path, collection: str, key: str) -> Task:
             names = [str(n) for n in arrays["hp_names"]]
             rows = np.asarray(arrays["X"], float).tolist()
         configs = [dict(zip(names, row, strict=True)) for row in rows]
-        return from_table(f"{collection}:{key}", table, configs, 1)
+        name = f"{collection}:{key}"
+        return from_table(name, table, configs, 1, kind=kind_of(name))
     if not files:
         raise Misuse(f"task {collection}:{key}: no {collection}*.npz below --data {folder}")
     raise Misuse(f"task {collection}:{key}: not among {', '.join(known)}")

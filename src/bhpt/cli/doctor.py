@@ -10,14 +10,16 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 from rich.text import Text
 
 import bhpt
+from bhpt.beliefs.learned.weights import Network, shipped
 from bhpt.checkpoints import CheckpointStore
 from bhpt.checkpoints.manifest import verify
 from bhpt.cli import threads
@@ -29,8 +31,8 @@ from bhpt.domain import Misuse
 from bhpt.domain.budget import Budget
 from bhpt.executors import Job, LocalExecutor
 from bhpt.storage import Damaged, create_store, read_store
-from bhpt.study import NewerVersion, Training, fold
-from bhpt.study.creation import first_events
+from bhpt.study import NewerVersion, Plan, Training, fold
+from bhpt.study.creation import first_events, note_of_other_weights
 from bhpt.trainers.specs import Imported
 from bhpt.tuning.folder import logged_checkpoints
 
@@ -79,6 +81,7 @@ def _findings(study: str | None) -> Iterator[Finding]:
     if study is not None:
         yield from study_findings(study)
     yield from _software()
+    yield from _weights()
     yield from _machine()
     with tempfile.TemporaryDirectory(prefix=".bhpt-doctor-", dir=_here()) as name:
         yield _tried("store", lambda: _store(Path(name)))
@@ -96,6 +99,24 @@ def _software() -> Iterator[Finding]:
     text = f"{', '.join(have) or 'none'}; not installed: {', '.join(lack) or 'none'}"
     yield Finding("extras", None, text)
     yield Finding("sqlite", sqlite3.sqlite_version_info >= (3, 35), sqlite3.sqlite_version)
+
+
+def _weights() -> Iterator[Finding]:
+    """The networks that the default decides with: they can be read, and where they come from."""
+    for network in get_args(Network):
+        yield _tried(f"net {network}", partial(_origin, network))
+
+
+def _origin(network: Network) -> str:
+    """The passport of shipped weights in one line."""
+    passport = shipped(network).passport
+    tasks = ", ".join(f"{suite} {count}" for suite, count in passport.trained_on.suites.items())
+    kept = len(passport.trained_on.left_out)
+    return (
+        f"{passport.short}, trained {passport.date} on {tasks}"
+        f"{f' without {kept} tasks' if kept else ''}; format {passport.format}, schema "
+        f"{passport.schema.version} ({passport.schema.digest[:12]}); {passport.command}"
+    )
 
 
 def _machine() -> Iterator[Finding]:
@@ -170,12 +191,20 @@ def study_findings(study: str) -> Iterator[Finding]:
         return
     state = seen.state
     yield Finding("study", True, f"{seen.address}: {state.events} events, every digest is right")
+    if state.plan.networks:
+        yield _tried("weights", partial(_weights_of, state.plan))
     yield _ledger(seen)
     holder = seen.lease.holder
     alive = {True: "which runs", False: "which is gone: resume it", None: "elsewhere"}
     held = "nobody" if holder is None else f"{holder}, {alive[holder.is_alive()]}"
     yield Finding("held by", None, held)
     yield _checkpoints(seen)
+
+
+def _weights_of(plan: Plan) -> str:
+    """Which weights a study was created with, and whether its policy has others by now."""
+    there = ", ".join(f"{name} {digest[:12]}" for name, digest in plan.networks.items())
+    return note_of_other_weights(plan) or f"{there}, as when the study was created"
 
 
 def _ledger(seen: Seen) -> Finding:

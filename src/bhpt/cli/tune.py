@@ -1,9 +1,11 @@
 """`bhpt tune` and `bhpt resume`: a training job and a limit in, the best model out."""
 
 import re
+import sys
 from collections.abc import Callable
 from contextlib import redirect_stderr
 from datetime import UTC, datetime
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Annotated, get_args
@@ -152,7 +154,13 @@ def resume(
         study,
         f"bhpt resume {Address.parse(study)}",
         lambda watch: resume_study(
-            study, add_budget, workers, policy=policy, options=options, watch=watch
+            study,
+            add_budget,
+            workers,
+            policy=policy,
+            options=options,
+            watch=watch,
+            note=partial(print, file=sys.stderr),
         ),
     )
 

@@ -156,5 +156,22 @@ def make_policy(name: str) -> Policy:
 
 def _learned_in(folder: Path) -> Learned:
     """The learned policy with the weights in a folder."""
-    policy, ends = (read_weights(folder / f"{part}.npz") for part in ("policy", "ends"))
+    policy = read_weights(folder / "policy.npz", "policy")
+    ends = read_weights(folder / "ends.npz", "ends")
     return Learned(policy, LearnedEnds(ends))
+
+
+def networks(name: str) -> dict[str, str]:
+    """Digests of the weights that a named policy decides with, by network; none if it has none.
+
+    Raises:
+        Misuse: They cannot be read.
+    """
+    plain, _, folder = name.partition(":")
+    if plain not in _TRAINED:
+        return {}
+    learned = _learned_in(Path(folder)) if folder else Learned()
+    return {
+        weights.passport.network: weights.passport.arrays
+        for weights in (learned.weights, learned.ends.weights)
+    }

@@ -3,6 +3,7 @@
 import numpy as np
 
 from bhpt.domain.budget import Budget
+from bhpt.policies.registry import networks
 from bhpt.spaces import Space, parse_space
 from bhpt.study.events import ArmsAdded, StudyCreated
 from bhpt.study.plan import Plan, Search, Training
@@ -53,5 +54,23 @@ def first_events(
         arms = ArmsAdded(tuple(parsed.draw(search.candidates, rng)), "drawn")
     else:
         arms = ArmsAdded(tuple(parsed), "listed")
-    plan = Plan(budget, seed, policy, workers, trainer, training, search)
+    plan = Plan(budget, seed, policy, workers, trainer, training, search, networks(policy))
     return StudyCreated(plan), arms
+
+
+def note_of_other_weights(plan: Plan) -> str | None:
+    """One line if the study's policy has other weights by now than when the study was created.
+
+    Args:
+        plan: The study's plan. Without a note of its weights, as in studies of before, nothing
+            can be said.
+    """
+    now = networks(plan.policy)
+    other = [name for name, digest in now.items() if plan.networks.get(name, digest) != digest]
+    if not other:
+        return None
+    changes = (f"{name} {plan.networks[name][:12]}, now {now[name][:12]}" for name in other)
+    return (
+        f"note: this study was created with other weights of `{plan.policy}` "
+        f"({'; '.join(changes)}): it goes on, but decides with those of now"
+    )

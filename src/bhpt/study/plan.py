@@ -73,6 +73,8 @@ class Plan:
         trainer: What the study remembers of its trainer, as JSON; None for ask and tell.
         training: How one arm is trained.
         search: Where arms come from.
+        networks: Digests of the weights that the policy decided with at the start, by network;
+            empty if it has none or nobody noted them.
     """
 
     budget: Budget
@@ -82,6 +84,7 @@ class Plan:
     trainer: dict[str, Any] | None = None
     training: Training = field(default_factory=Training)
     search: Search = field(default_factory=Search)
+    networks: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what would fail far away."""

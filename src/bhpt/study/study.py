@@ -3,6 +3,7 @@
 import os
 import socket
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from bhpt.domain.closing import Closing
 from bhpt.policies.interface import Policy
 from bhpt.policies.registry import make_policy
 from bhpt.spaces import Config
-from bhpt.study.creation import default_epochs, first_events
+from bhpt.study.creation import default_epochs, first_events, note_of_other_weights
 from bhpt.study.deciding import next_unit
 from bhpt.study.events import BudgetAdded, Event, SessionEnded, SessionStarted
 from bhpt.study.log import EventLog, Journal, Keep, MemoryLog
@@ -91,9 +92,16 @@ class Study(Closing):
         policy: str | Policy | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> "Study":
-        """Go on with the study in a log. Units that were asked for can still be told."""
+        """Go on with the study in a log. Units that were asked for can still be told.
+
+        Warns:
+            UserWarning: Its policy has other weights by now than when it was created.
+        """
         study = cls.__new__(cls)
         journal = Journal(log)
+        note = note_of_other_weights(journal.state.plan) if policy is None else None
+        if note is not None:
+            warnings.warn(note, stacklevel=2)
         study._begin(journal, policy or journal.state.plan.policy, clock)
         return study
 

@@ -4,6 +4,7 @@ import os
 import re
 import socket
 import time
+import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
@@ -18,7 +19,7 @@ from bhpt.policies.registry import make_policy
 from bhpt.storage import Address, Store, create_store, open_store
 from bhpt.storage.files import exists
 from bhpt.study import Journal, Keep, Study, Training
-from bhpt.study.creation import default_epochs, first_events
+from bhpt.study.creation import default_epochs, first_events, note_of_other_weights
 from bhpt.study.events import BudgetAdded, SessionStarted
 from bhpt.study.study import policy_name
 from bhpt.trainers.specs import TrainerSpec, spec_from_json, spec_of, spec_to_json
@@ -55,6 +56,11 @@ def open_study(where: str | Path, policy: str | Policy | None = None) -> Study:
 
 def _silent(*_: object) -> None:
     """Nobody watches."""
+
+
+def _warn(note: str) -> None:
+    """As a warning to whoever called `resume`."""
+    warnings.warn(note, stacklevel=3)
 
 
 def tune(
@@ -140,6 +146,7 @@ def resume(
     options: Options = Options(),  # noqa: B008  # frozen
     watch: Watch = _silent,
     make_executor: MakeExecutor = local_executor,
+    note: Callable[[str], None] = _warn,
 ) -> Result:
     """Go on with a study from where it was.
 
@@ -152,6 +159,7 @@ def resume(
         options: How the session runs.
         watch: Called now and then with the study and what runs.
         make_executor: Where units run.
+        note: Called with a line that the user should read; a warning if nobody else takes it.
 
     Raises:
         Misuse: There is no such study, it is damaged or in use, or the budget does not fit.
@@ -167,6 +175,8 @@ def resume(
         if trainer is None and state.plan.trainer is None:
             raise Misuse(f"{address} was run with ask and tell: give the trainer to resume it")
         spec = spec_of(trainer) if trainer is not None else spec_from_json(state.plan.trainer or {})
+        if policy is None and (said := note_of_other_weights(state.plan)) is not None:
+            note(said)
         named = state.plan.policy if policy is None else policy
         chosen = make_policy(named) if isinstance(named, str) else named
         count = state.plan.workers if workers is None else workers

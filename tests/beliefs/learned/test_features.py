@@ -12,6 +12,7 @@ from bhpt.beliefs.learned.features import NOISE, OPINIONS, Geometry, Moment, fea
 from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.beliefs.learned.network import preferences, trunk
 from bhpt.beliefs.learned.network_inputs import looked_at, observe, see, tried_too
+from bhpt.beliefs.learned.schema import OPINION_NAMES, STUDY_FEATURES, arm_column
 from bhpt.beliefs.scale import estimate_untrained
 from bhpt.domain import Curves, FloatArray, IntArray, View
 from bhpt.spaces import ROLES, meanings
@@ -27,8 +28,23 @@ from tests.beliefs.learned.cases import (
 
 SEEDS = range(6)
 ROUNDING = 1e-5  # the networks are told 32 bits, and logarithms make more of the last of them
-OPINION = slice(43, 47)
-LIKED, BEHIND, SURE, EARLY, NOW, FLYING, WORKERS = range(47, 54)
+OPINION = [arm_column(f"opinion_{name}") for name in OPINION_NAMES]
+LIKED, BEHIND, SURE, EARLY, NOW, FLYING, WORKERS = map(
+    arm_column,
+    (
+        "opinion_standard",
+        "behind_best_opinion",
+        "opinion_certainty",
+        "opinion_agrees_with_first",
+        "opinion_agrees_with_now",
+        "in_flight",
+        "log_workers",
+    ),
+)
+EXPECTED = [
+    arm_column(f"expected_{of}") for of in ("first", "improvement", "rank", "extrapolation")
+]
+ALL_OF_NAMES = [*OPINION, LIKED, BEHIND, SURE, EARLY, NOW]
 
 
 def told(view: View) -> tuple[FloatArray, FloatArray]:
@@ -49,7 +65,7 @@ def same(found: View, expected: View, tolerance: float = ROUNDING) -> None:
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
-def near(found: FloatArray, expected: FloatArray | list[float]) -> None:
+def near(found: FloatArray, expected: FloatArray | list[float] | float) -> None:
     np.testing.assert_allclose(found, expected, rtol=ROUNDING)
 
 
@@ -57,19 +73,25 @@ def test_features_of_two_arms_by_hand() -> None:
     curves = Curves.of([[0.6, 0.4], [0.5], []], 4)
     view = View(curves, 1, 3.0, np.ones(3), np.zeros((3, 0)), untrained=1.0)
     arms, whole = told(view)
-    near(arms[:, 0], [1, 1, 0])  # tried
-    near(arms[:, 2], [0, 1, 0])  # the latest unit
-    near(arms[:, 3], [1, 0, 0])  # the best
-    near(arms[:, 7], [2 / 4, 3 / 4, 3 / 4])  # the rest of a training
-    near(arms[:, 10], [1, 5 / 6, 0])  # where they are
-    near(arms[:, 12], [4 / 6, 5 / 6, 0])  # where they were after one unit
-    near(arms[:, 14], np.log10([1 / 3 + 1e-3, 5 / 6 + 1e-3, 1]) / 3)
-    near(arms[:2, 17], [1 + (1 / 3), 5 / 6 + 2 * 5 / 6])  # a doubling, two
-    near(arms[:2, 19], [0, 0])  # rivals that were better
-    near(arms[:, 23], [0, 2 / 6, (1 + 5 / 6) / 2])  # what others gained
-    near(arms[:, 35], [0, 0, 1])  # can be tried
-    near(whole[[10, 11]], [(1 + 5 / 6) / 2, (4 / 6 + 5 / 6) / 2])
-    near(whole[13:14], [np.log10(1 / 6 + 1e-3) / 3])  # the best before the second
+
+    def column(name: str) -> FloatArray:
+        return arms[:, arm_column(name)]
+
+    near(column("tried"), [1, 1, 0])  # tried
+    near(column("latest"), [0, 1, 0])  # the latest unit
+    near(column("is_best"), [1, 0, 0])  # the best
+    near(column("horizon_share"), [2 / 4, 3 / 4, 3 / 4])  # the rest of a training
+    near(column("improvement"), [1, 5 / 6, 0])  # where they are
+    near(column("first_improvement"), [4 / 6, 5 / 6, 0])  # where they were after one unit
+    near(column("log_gain_last_unit"), np.log10([1 / 3 + 1e-3, 5 / 6 + 1e-3, 1]) / 3)
+    near(column("extrapolated_fast")[:2], [1 + (1 / 3), 5 / 6 + 2 * 5 / 6])  # a doubling, two
+    near(column("share_better")[:2], [0, 0])  # rivals that were better
+    near(column("typical_later_gain"), [0, 2 / 6, (1 + 5 / 6) / 2])  # what others gained
+    near(column("untried"), [0, 0, 1])  # can be tried
+    of_study = dict(zip(STUDY_FEATURES, whole, strict=True))
+    near(of_study["mean_improvement"], (1 + 5 / 6) / 2)
+    near(of_study["mean_first_improvement"], (4 / 6 + 5 / 6) / 2)
+    near(of_study["log_gap_to_second"], np.log10(1 / 6 + 1e-3) / 3)  # the best before the second
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -100,7 +122,7 @@ def test_the_names_of_arms_do_not_matter(seed: int) -> None:
     place = rng.permutation(view.arms)
     other = permuted(view, place)
     (arms, whole), (moved, moved_whole) = told(view), told(other)
-    assert np.all(np.ptp(arms[:, [43, 44, 45, 46, LIKED, FLYING]], axis=0) > 0)
+    assert np.all(np.ptp(arms[:, [*OPINION, LIKED, FLYING]], axis=0) > 0)
     np.testing.assert_allclose(moved[place], arms, rtol=ROUNDING, atol=ROUNDING)
     np.testing.assert_allclose(moved_whole, whole, rtol=ROUNDING, atol=ROUNDING)
     rows = np.arange(view.arms)
@@ -200,7 +222,7 @@ def test_where_nothing_has_improved_everything_is_finite_and_nothing_is_best() -
     arms, whole = told(with_losses(view, np.full_like(view.curves.losses, np.nan)))
     assert np.isfinite(arms).all()
     assert whole[0] == 0
-    assert not arms[:, 10].any()
+    assert not arms[:, arm_column("improvement")].any()
 
 
 def test_an_unknown_untrained_loss_is_estimated() -> None:
@@ -218,7 +240,7 @@ def test_few_arms_and_any_number_of_columns(columns: int, arms: int, reports: in
     assert np.isfinite(sight.arms).all()
     assert np.isfinite(sight.study).all()
     assert np.abs(sight.arms).max() <= 3
-    assert sight.arms.shape == (arms, KNOWING["arm"].shape[0])
+    assert sight.arms.shape == (arms, KNOWING["arm_input"].shape[0])
 
 
 def test_without_columns_no_arm_is_nearer_than_another() -> None:
@@ -226,10 +248,12 @@ def test_without_columns_no_arm_is_nearer_than_another() -> None:
     alike = replace(view, features=np.full((view.arms, 1), 0.3))
     new = view.curves.count_by_arm == 0
     assert new.any()
-    expected = told(view)[0][new][:, [32, 36, 38, 40]]
+    expected = told(view)[0][new][:, EXPECTED]
     assert np.ptp(expected, axis=0) == pytest.approx(0)
     # the additive kernel of no column is empty, so only its height differs
-    np.testing.assert_allclose(told(alike)[0][new][:, 32], expected[:, 0], atol=0.01)
+    np.testing.assert_allclose(
+        told(alike)[0][new][:, arm_column("expected_first")], expected[:, 0], atol=0.01
+    )
 
 
 def test_of_very_many_untried_arms_a_part_is_looked_at() -> None:
@@ -354,7 +378,7 @@ def test_where_no_name_is_known_nothing_is_expected(seed: int) -> None:
     nameless = replace(view, meanings=np.full((view.arms, len(ROLES)), np.nan))
     same(nameless, view, 0.0)
     arms, _ = told(nameless)
-    assert not arms[:, 43:FLYING].any()
+    assert not arms[:, ALL_OF_NAMES].any()
     assert not np.allclose(told(named(seed))[0], arms)  # names do matter
 
 
@@ -391,7 +415,7 @@ def test_whatever_names_say_what_is_told_is_finite(seed: int, meanings: FloatArr
     assert np.abs(sight.arms).max() <= 3
     assert np.isfinite(sight.moment.covariance).all()
     if np.isnan(meanings[sight.rows]).all():
-        assert not sight.arms[:, 43:FLYING].any()
+        assert not sight.arms[:, ALL_OF_NAMES].any()
 
 
 def test_opinions_are_those_of_the_arms_looked_at() -> None:
@@ -403,7 +427,7 @@ def test_opinions_are_those_of_the_arms_looked_at() -> None:
     assert len(rows) < 200
     said = opinions(np, KNOWING, view.meanings[rows])
     expected = np.clip(3 * (said[:, 0] - said[:, 0].mean()), -3, 3)
-    np.testing.assert_allclose(sight.arms[:, 43], expected, atol=1e-4)
+    np.testing.assert_allclose(sight.arms[:, OPINION[0]], expected, atol=1e-4)
     others = np.setdiff1d(np.arange(400), rows)
     poisoned = view.meanings.copy()
     poisoned[others] = 99.0
@@ -420,7 +444,7 @@ def test_expected_is_gaussian_process_regression() -> None:
     variance = np.diagonal(shape.prior) - np.einsum(
         "ij,ji->i", shape.prior[:, seen], np.linalg.solve(gram, shape.prior[seen])
     )
-    doubt = features(np, moment, shape)[0][:, 34]
+    doubt = features(np, moment, shape)[0][:, arm_column("prior_spread_left")]
     np.testing.assert_allclose(doubt, np.sqrt(variance / np.diagonal(shape.prior)), atol=ROUNDING)
 
 

@@ -19,11 +19,11 @@ SEEDS = range(4)
 
 def weights_of(rng: np.random.Generator, networks: int = 3, hidden: int = 5) -> Weights:
     sizes = {
-        "told": (2 * len(ROLES), hidden),
-        "deeper": (hidden, hidden),
-        "said": (hidden, OPINIONS - 1),
+        "names_input": (2 * len(ROLES), hidden),
+        "names_hidden": (hidden, hidden),
+        "names_output": (hidden, OPINIONS - 1),
     }
-    weights: Weights = {}
+    weights: dict[str, FloatArray] = {}
     for name, (a, b) in sizes.items():
         weights[name] = rng.normal(size=(networks, a, b))
         weights[f"{name}_bias"] = rng.normal(size=(networks, b))
@@ -43,7 +43,7 @@ def layer(given: list[float], matrix: Any, bias: Any, bend: bool) -> list[float]
 
 def by_loops(weights: Weights, told: FloatArray) -> FloatArray:
     """The same as `opinions`, a number at a time."""
-    networks, arms = len(weights["told"]), len(told)
+    networks, arms = len(weights["names_input"]), len(told)
     said = np.zeros((networks, arms, OPINIONS - 1))
     for e in range(networks):
         for k in range(arms):
@@ -52,9 +52,9 @@ def by_loops(weights: Weights, told: FloatArray) -> FloatArray:
                 min(max(v, -3.0), 3.0) if y else 0.0 for v, y in zip(told[k], known, strict=True)
             ]
             hidden = [*values, *(float(y) for y in known)]
-            for name in ("told", "deeper", "said"):
+            for name in ("names_input", "names_hidden", "names_output"):
                 bias = weights[f"{name}_bias"][e]
-                hidden = layer(hidden, weights[name][e], bias, name != "said")
+                hidden = layer(hidden, weights[name][e], bias, name != "names_output")
             said[e, k] = hidden
         said[e] -= said[e].mean(axis=0)
     found = np.zeros((arms, OPINIONS))

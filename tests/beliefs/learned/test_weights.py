@@ -11,8 +11,15 @@ from bhpt.beliefs.learned.features import OPINIONS
 from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.beliefs.learned.network import EDGES, histogram, preferences, trunk
 from bhpt.beliefs.learned.network_inputs import see
-from bhpt.beliefs.learned.weights import NetworkWeights, read_weights, shipped, without_names
-from bhpt.domain import Curves, FloatArray, Misuse, View
+from bhpt.beliefs.learned.schema import arm_column
+from bhpt.beliefs.learned.weights import (
+    NetworkWeights,
+    read_weights,
+    shipped,
+    without_names,
+    write_weights,
+)
+from bhpt.domain import Curves, FloatArray, View
 from bhpt.spaces import ROLES
 
 HIDDEN = 64
@@ -69,26 +76,26 @@ def test_shapes_fit_the_features(name: Literal["policy", "ends"]) -> None:
     sight = see(moment(), weights)
     arms, study = sight.arms.shape[1], len(sight.study)
     shapes: dict[str, tuple[int, ...]] = {
-        "arm": (arms, HIDDEN),
-        "study": (study + arms, HIDDEN),
-        "bias": (HIDDEN,),
-        "mix": (HIDDEN, HIDDEN),
-        "mix_bias": (HIDDEN,),
-        "pool": (3 * HIDDEN + study + arms, HIDDEN),
-        "pool_bias": (HIDDEN,),
-        "own": (HIDDEN, HIDDEN),
-        "others": (HIDDEN, HIDDEN),
-        "own_bias": (HIDDEN,),
+        "arm_input": (arms, HIDDEN),
+        "shared_input": (study + arms, HIDDEN),
+        "input_bias": (HIDDEN,),
+        "hidden": (HIDDEN, HIDDEN),
+        "hidden_bias": (HIDDEN,),
+        "context": (3 * HIDDEN + study + arms, HIDDEN),
+        "context_bias": (HIDDEN,),
+        "output": (HIDDEN, HIDDEN),
+        "output_context": (HIDDEN, HIDDEN),
+        "output_bias": (HIDDEN,),
     }
     if name == "policy":
         shapes |= {
-            "told": (NETWORKS, 2 * len(ROLES), KNOWLEDGE),
-            "told_bias": (NETWORKS, KNOWLEDGE),
-            "deeper": (NETWORKS, KNOWLEDGE, KNOWLEDGE),
-            "deeper_bias": (NETWORKS, KNOWLEDGE),
-            "said": (NETWORKS, KNOWLEDGE, OPINIONS - 1),
-            "said_bias": (NETWORKS, OPINIONS - 1),
-            "choice": (HIDDEN,),
+            "names_input": (NETWORKS, 2 * len(ROLES), KNOWLEDGE),
+            "names_input_bias": (NETWORKS, KNOWLEDGE),
+            "names_hidden": (NETWORKS, KNOWLEDGE, KNOWLEDGE),
+            "names_hidden_bias": (NETWORKS, KNOWLEDGE),
+            "names_output": (NETWORKS, KNOWLEDGE, OPINIONS - 1),
+            "names_output_bias": (NETWORKS, OPINIONS - 1),
+            "preference": (HIDDEN,),
         }
     else:
         shapes |= {"bins": (HIDDEN, len(EDGES) + 1), "bins_bias": (len(EDGES) + 1,)}
@@ -99,7 +106,7 @@ def test_shapes_fit_the_features(name: Literal["policy", "ends"]) -> None:
 def test_the_predictor_looks_at_no_name() -> None:
     """Where names mislead, its intervals would be too narrow."""
     view, ends = moment(), shipped("ends")
-    assert "told" not in ends
+    assert "names_input" not in ends
     np.testing.assert_array_equal(
         see(view, ends).arms, see(replace(view, meanings=None), ends).arms
     )
@@ -109,8 +116,10 @@ def test_without_names_nothing_is_known_of_them() -> None:
     named = shipped("policy")
     weights = without_names(named)
     assert without_names(named) is weights  # what follows from it is remembered
-    left = {"told", "told_bias", "deeper", "deeper_bias", "said", "said_bias"}
-    assert set(weights) == set(named) - left
+    assert weights.keys() == {name for name in named if not name.startswith("names_")}
+    assert len(named) - len(weights) == 6
+    assert named.knows_names
+    assert not weights.knows_names
     view = moment()
     sight = see(view, weights)
     np.testing.assert_array_equal(sight.arms, see(replace(view, meanings=None), weights).arms)
@@ -143,43 +152,36 @@ def test_the_order_of_roles_would_be_noticed() -> None:
 
 def test_weights_are_told_apart_by_identity() -> None:
     """So that what follows from them can be remembered: equal numbers are not the same weights."""
-    one = NetworkWeights(shipped("policy"))
-    other = NetworkWeights({name: value.copy() for name, value in one.items()})
+    passport = shipped("policy").passport
+    one = NetworkWeights(shipped("policy"), passport)
+    other = NetworkWeights({name: value.copy() for name, value in one.items()}, passport)
     assert one == one
     assert not one == other  # noqa: SIM201
     assert one not in {other, shipped("policy")}
     assert {one: 1}[one] == 1
     assert len({one, other, one}) == 2
-    before = hash(one)
-    one["more"] = np.zeros(1)
-    assert hash(one) == before
+    assert one.digest == other.digest == passport.arrays
 
 
 def test_opinions_of_other_weights_are_not_those_remembered() -> None:
     view, weights = moment(), shipped("policy")
-    lies = NetworkWeights({**weights, "said": -weights["said"], "said_bias": -weights["said_bias"]})
+    flipped = {name: -weights[name] for name in ("names_output", "names_output_bias")}
+    lies = NetworkWeights({**weights, **flipped}, weights.passport)
     truth, lied = see(view, weights).arms, see(view, lies).arms
-    np.testing.assert_allclose(lied[:, 43:46], -truth[:, 43:46], atol=1e-5)
+    opposite = [arm_column(f"opinion_{name}") for name in ("end", "top", "early")]
+    np.testing.assert_allclose(lied[:, opposite], -truth[:, opposite], atol=1e-5)
     np.testing.assert_array_equal(see(view, weights).arms, truth)
 
 
 def test_a_file_is_read_once_and_as_32_bits(tmp_path: Path) -> None:
     file = tmp_path / "w.npz"
-    np.savez(file, **{name: value.astype(float) for name, value in shipped("policy").items()})
-    weights = read_weights(file)
-    assert read_weights(file) is weights
+    wide = {name: value.astype(float) for name, value in shipped("policy").items()}
+    write_weights(file, wide, shipped("policy").passport)
+    weights = read_weights(file, "policy")
+    assert read_weights(file, "policy") is weights
     assert {value.dtype for value in weights.values()} == {np.dtype(np.float32)}
-    np.testing.assert_array_equal(weights["told"], shipped("policy")["told"])
-
-
-def test_a_file_without_a_network_is_refused_in_one_line(tmp_path: Path) -> None:
-    file = tmp_path / "old.npz"
-    kept = {name: value for name, value in shipped("policy").items() if name != "arm"}
-    np.savez(file, **kept)
-    with pytest.raises(Misuse, match="no network of ours") as error:
-        read_weights(file)
-    assert str(file) in str(error.value)
-    assert "\n" not in str(error.value)
+    np.testing.assert_array_equal(weights["names_input"], shipped("policy")["names_input"])
+    assert weights.passport == shipped("policy").passport
 
 
 if __name__ == "__main__":

@@ -14,10 +14,16 @@ Notation:
 """
 
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, NamedTuple
+
+from bhpt.beliefs.learned.schema import ARM_FEATURES, OPINION_NAMES, STUDY_FEATURES
 
 Array = Any  # of NumPy or of JAX
 Xp = Any  # NumPy, or JAX's twin of it
+Named = dict[str, Array]  # features by their names
+
+_arm_order, _study_order = itemgetter(*ARM_FEATURES), itemgetter(*STUDY_FEATURES)
 
 _TINY = 1e-9
 _NOTHING = 1e-30  # the best improvement, as a loss, counts from here on
@@ -28,7 +34,7 @@ _CONSTANT = 4.0  # prior variance of the level that all arms share
 _AGREES = 0.15  # prior variance of how much an opinion tells of what arms show
 UNSURE = 0.02  # opinions that differ by less are none
 NOISE = 0.1  # variance of what an arm shows, beside a kernel of height 1
-OPINIONS = 4  # about each arm, before anything is trained: see `knowledge`
+OPINIONS = len(OPINION_NAMES)  # scores of each arm by its names: see `name_opinions`
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,9 +176,7 @@ def _within(xp: Xp, low: float, value: Array, high: float) -> Array:
 
 
 def features(xp: Xp, moment: Moment, shape: Geometry) -> tuple[Array, Array]:
-    """Features of every arm, [K, F], and of the study, [G].
-
-    New features of arms go last: so trained weights can be grown to fit them.
+    """Features of every arm, [K, F], and of the study, [G], in the order of `schema`.
 
     One decision is a hundred and more operations on arrays of a hundred numbers, and under NumPy
     the calls take the time: numbers that are treated alike are so together, as rows of an array.
@@ -182,19 +186,20 @@ def features(xp: Xp, moment: Moment, shape: Geometry) -> tuple[Array, Array]:
     rivals, better = _rivals(xp, moment, s)
     shown = xp.array([s.first, s.cur, 0.5 - better, _within(xp, 0.0, slow, 2.0)]) * s.seen
     expected, behind = _expected(xp, moment, shape, s, shown)
-    per_arm = [
-        *_standing(xp, moment, s),
-        *progress,
-        *rivals,
-        *_neighbours(xp, shape, s),
-        *expected,
-        _plateau(xp, s),
-        *_opinions(xp, moment, shape, s, behind),
-        moment.flying,
-        xp.log2(1.0 * moment.workers) / 3.0 * moment.exists,
-    ]
-    arms = _within(xp, -3.0, xp.array(per_arm), 3.0) * moment.exists
-    return arms.T, _within(xp, -3.0, xp.array(_study(xp, moment, s)), 3.0)
+    named = {
+        **_standing(xp, moment, s),
+        **progress,
+        **rivals,
+        **_neighbours(xp, shape, s),
+        **expected,
+        "log_plateau": _plateau(xp, s),
+        **_opinions(xp, moment, shape, s, behind),
+        "in_flight": moment.flying,
+        "log_workers": xp.log2(1.0 * moment.workers) / 3.0 * moment.exists,
+    }
+    arms = _within(xp, -3.0, xp.array(_arm_order(named)), 3.0) * moment.exists
+    study = xp.array(_study_order(_study(xp, moment, s)))
+    return arms.T, _within(xp, -3.0, study, 3.0)
 
 
 def _stand(xp: Xp, moment: Moment, shape: Geometry) -> _Standing:
@@ -231,40 +236,47 @@ def _stand(xp: Xp, moment: Moment, shape: Geometry) -> _Standing:
     )
 
 
-def _standing(xp: Xp, moment: Moment, s: _Standing) -> list[Array]:
+def _standing(xp: Xp, moment: Moment, s: _Standing) -> Named:
     """How far each arm has come, and how far it can still go."""
     steps, horizon, further, bought = xp.log1p(
         xp.array([s.steps, s.horizon, s.horizon / (s.steps + 1.0), moment.r])
     )
     below_top, below_first = _log(xp, xp.array([1.0 - s.cur, s.first.max() - s.first]))
-    return [
-        s.seen,
-        moment.open,
-        moment.last,
-        (s.cur >= s.top - _TINY) * s.seen,
-        steps / 4.0,
-        s.steps / s.total,
-        horizon / 4.0,
-        s.horizon / s.total,
-        further / 4.0,
-        bought / 6.0,
-        s.cur,
-        below_top,
-        s.first,
-        below_first * s.seen,
-    ]
+    return {
+        "tried": s.seen,
+        "can_run": moment.open,
+        "latest": moment.last,
+        "is_best": (s.cur >= s.top - _TINY) * s.seen,
+        "log_units": steps / 4.0,
+        "units_share": s.steps / s.total,
+        "log_horizon": horizon / 4.0,
+        "horizon_share": s.horizon / s.total,
+        "log_horizon_by_units": further / 4.0,
+        "log_units_bought": bought / 6.0,
+        "improvement": s.cur,
+        "log_gap_to_best": below_top,
+        "first_improvement": s.first,
+        "log_gap_to_best_first": below_first * s.seen,
+    }
 
 
-def _progress(xp: Xp, s: _Standing) -> tuple[list[Array], Array]:
+def _progress(xp: Xp, s: _Standing) -> tuple[Named, Array]:
     """How fast each arm improves and where that leads; and the slower of two guesses, [K]."""
     doublings = xp.log2((s.steps + s.horizon + _TINY) / xp.maximum(s.steps, 1.0))
     ahead = s.gained[2] * doublings  # nothing if untried
     slow = s.cur + 0.5 * ahead
     guesses = xp.maximum(xp.array([s.cur + ahead, slow]), 0.0)
-    return [*(_log(xp, s.gained) * s.seen), *guesses], slow
+    unit, quarter, half = _log(xp, s.gained) * s.seen
+    return {
+        "log_gain_last_unit": unit,
+        "log_gain_last_quarter": quarter,
+        "log_gain_last_half": half,
+        "extrapolated_fast": guesses[0],
+        "extrapolated_slow": guesses[1],
+    }, slow
 
 
-def _rivals(xp: Xp, moment: Moment, s: _Standing) -> tuple[list[Array], Array]:
+def _rivals(xp: Xp, moment: Moment, s: _Standing) -> tuple[Named, Array]:
     """Each arm beside the others when they had had as much; and the part that was better, [K].
 
     What others had reached and gained since then is the same for all arms with t units.
@@ -278,27 +290,38 @@ def _rivals(xp: Xp, moment: Moment, s: _Standing) -> tuple[list[Array], Array]:
     by_units = xp.array([rivals, teachers, typical, gains.max(axis=1), s.u.max(axis=1)])
     rivals, teachers, typical, most, envelope = by_units.take(n, axis=1)
     better = (s.u.take(n, axis=0) > s.cur[:, None] + _TINY).sum(axis=1) / rivals  # of [K, K]
-    told = [
-        better,
-        _log(xp, envelope - s.cur) * s.seen,
-        *(xp.log1p(xp.array([rivals, teachers])) / 4.0),
-        *_within(xp, 0.0, xp.array([typical, most]), 1.0),
-        _within(xp, 0.0, s.cur + typical, 2.0) * s.seen,
-    ]
-    return told, better
+    counts = xp.log1p(xp.array([rivals, teachers])) / 4.0
+    gained = _within(xp, 0.0, xp.array([typical, most]), 1.0)
+    return {
+        "share_better": better,
+        "log_gap_to_envelope": _log(xp, envelope - s.cur) * s.seen,
+        "log_rivals": counts[0],
+        "log_rivals_beyond": counts[1],
+        "typical_later_gain": gained[0],
+        "largest_later_gain": gained[1],
+        "improvement_with_typical_gain": _within(xp, 0.0, s.cur + typical, 2.0) * s.seen,
+    }, better
 
 
-def _neighbours(xp: Xp, shape: Geometry, s: _Standing) -> list[Array]:
+def _neighbours(xp: Xp, shape: Geometry, s: _Standing) -> Named:
     """How arms with configurations like an arm's have done."""
     found = xp.array([s.seen, s.apart[1], s.apart[0]]) @ shape.near  # symmetric, [2, 3, K]
     crowd = found[:, 0]
     (cur, first), (wide_cur, wide_first) = found[:, 1:] / (crowd[:, None] + 0.5)
-    return [cur, wide_cur, first, wide_first, *(xp.log1p(crowd) / 3.0)]
+    counts = xp.log1p(crowd) / 3.0
+    return {
+        "near_improvement": cur,
+        "wide_improvement": wide_cur,
+        "near_first_improvement": first,
+        "wide_first_improvement": wide_first,
+        "log_near_arms": counts[0],
+        "log_wide_arms": counts[1],
+    }
 
 
 def _expected(
     xp: Xp, moment: Moment, shape: Geometry, s: _Standing, shown: Array
-) -> tuple[list[Array], Array]:
+) -> tuple[Named, Array]:
     """What a Gaussian process expects of each arm, given what tried arms have shown, [4, K].
 
     Its mean of anything that they show is linear in it: P y / σ². Beside it: by how much each arm
@@ -310,18 +333,18 @@ def _expected(
     behind = highest[:, None] - values
     left = xp.maximum(moment.covariance.diagonal(), 0.0)
     expected = _within(xp, -2.0, expected, 2.0)
-    return [
-        expected[0],
-        behind[0],
-        xp.sqrt(left / shape.prior.diagonal()),
-        s.untried,
-        expected[1],
-        behind[1],
-        expected[2],
-        behind[2],
-        expected[3],
-        s.cur - expected[1] * s.seen,
-    ], behind[4]
+    return {
+        "expected_first": expected[0],
+        "behind_best_expected_first": behind[0],
+        "prior_spread_left": xp.sqrt(left / shape.prior.diagonal()),
+        "untried": s.untried,
+        "expected_improvement": expected[1],
+        "behind_best_expected_improvement": behind[1],
+        "expected_rank": expected[2],
+        "behind_best_expected_rank": behind[2],
+        "expected_extrapolation": expected[3],
+        "above_expected_improvement": s.cur - expected[1] * s.seen,
+    }, behind[4]
 
 
 def _plateau(xp: Xp, s: _Standing) -> Array:
@@ -329,7 +352,7 @@ def _plateau(xp: Xp, s: _Standing) -> Array:
     return xp.log1p((s.u >= s.cur - _TINY).sum(axis=0)) / 4.0 * s.seen
 
 
-def _opinions(xp: Xp, moment: Moment, shape: Geometry, s: _Standing, behind: Array) -> list[Array]:
+def _opinions(xp: Xp, moment: Moment, shape: Geometry, s: _Standing, behind: Array) -> Named:
     """What was expected of each arm, and whether what has been seen agrees.
 
     That is the correlation over the arms that were tried, less sure where these are few.
@@ -338,15 +361,22 @@ def _opinions(xp: Xp, moment: Moment, shape: Geometry, s: _Standing, behind: Arr
     squares = (s.apart**2).sum(axis=1)
     alike = (shown * liked).sum(axis=1) / xp.sqrt(squares[:2] * squares[2] + _TINY)
     first, cur = alike * s.tried / (s.tried + 4.0)
-    return [
-        *(3.0 * shape.opinion.T),
-        shape.liked,
-        behind,
-        *(xp.array([3.0 * shape.sure, first, cur])[:, None] * moment.exists),
-    ]
+    end, top, early, spread = 3.0 * shape.opinion.T
+    sure, agrees_first, agrees = xp.array([3.0 * shape.sure, first, cur])[:, None] * moment.exists
+    return {
+        "opinion_end": end,
+        "opinion_top": top,
+        "opinion_early": early,
+        "opinion_spread": spread,
+        "opinion_standard": shape.liked,
+        "behind_best_opinion": behind,
+        "opinion_certainty": sure,
+        "opinion_agrees_with_first": agrees_first,
+        "opinion_agrees_with_now": agrees,
+    }
 
 
-def _study(xp: Xp, moment: Moment, s: _Standing) -> list[Array]:
+def _study(xp: Xp, moment: Moment, s: _Standing) -> Named:
     """The study as a whole: what is left, what was tried, how arms differ."""
     left = (moment.r * moment.open * moment.exists).max()
     arms, spent, slow, fast = xp.array(
@@ -354,22 +384,24 @@ def _study(xp: Xp, moment: Moment, s: _Standing) -> list[Array]:
     ).sum(axis=1)
     count = xp.maximum(s.tried, 1.0)
     second = xp.where(s.cur < s.top - _TINY, s.cur, 0.0).max()
-    return [
-        s.have,
-        xp.log1p(left) / 6.0,
-        xp.log1p(left / s.total) / 2.0,
-        xp.log1p(spent) / 6.0,
-        spent / (spent + left + 1.0),
-        xp.log1p(s.tried) / 5.0,
-        s.tried / xp.maximum(arms, 1.0),
-        xp.log1p(s.fresh) / 6.0,
-        xp.log1p(left / (s.fresh + 1.0)) / 4.0,
-        xp.log1p(s.total) / 6.0,
-        s.mean[1],
-        s.mean[0],
-        xp.sqrt((s.apart[0] ** 2).sum() / xp.maximum(s.tried, _TINY)),
-        _log(xp, s.top - second),
-        slow / count,
-        fast / count,
-        (s.steps * moment.exists).max() / s.total,
-    ]
+    return {
+        "any_improvement": s.have,
+        "log_left": xp.log1p(left) / 6.0,
+        "log_left_trainings": xp.log1p(left / s.total) / 2.0,
+        "log_spent": xp.log1p(spent) / 6.0,
+        "spent_share": spent / (spent + left + 1.0),
+        "log_tried": xp.log1p(s.tried) / 5.0,
+        "tried_share": s.tried / xp.maximum(arms, 1.0),
+        "log_untried": xp.log1p(s.fresh) / 6.0,
+        "log_left_per_untried": xp.log1p(left / (s.fresh + 1.0)) / 4.0,
+        "log_full_units": xp.log1p(s.total) / 6.0,
+        "mean_improvement": s.mean[1],
+        "mean_first_improvement": s.mean[0],
+        "deviation_of_first_improvement": xp.sqrt(
+            (s.apart[0] ** 2).sum() / xp.maximum(s.tried, _TINY)
+        ),
+        "log_gap_to_second": _log(xp, s.top - second),
+        "share_slow_start": slow / count,
+        "share_fast_start": fast / count,
+        "longest_share": (s.steps * moment.exists).max() / s.total,
+    }

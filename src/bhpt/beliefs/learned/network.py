@@ -1,16 +1,20 @@
-"""The networks: what is made of each arm, given all of them, and what is read off it.
+"""The networks: a representation of each arm, given all of them, and the outputs read off it.
 
 Notation:
     K  arms, F  features of an arm, G  features of the study, H  hidden units.
 """
 
-from bhpt.beliefs.learned.features import Array, Xp
+from collections.abc import Mapping
 
-Weights = dict[str, Array]
+from bhpt.beliefs.learned.features import Array, Xp
+from bhpt.beliefs.learned.schema import BINS, arm_column
+
+Weights = Mapping[str, Array]
 
 _NEVER = -1e9
+_TRIED, _IS_BEST, _LOG_HORIZON = map(arm_column, ("tried", "is_best", "log_horizon"))
 # Bins of further improvement, in units of the best improvement so far: none, then by factors.
-EDGES = tuple(10 ** (-4 + 4.3 * i / 40) for i in range(41))
+EDGES = tuple(10 ** (-4 + 4.3 * i / 40) for i in range(BINS - 1))
 
 
 def smooth(xp: Xp, x: Array) -> Array:
@@ -19,13 +23,15 @@ def smooth(xp: Xp, x: Array) -> Array:
 
 
 def trunk(xp: Xp, weights: Weights, arms: Array, study: Array, exists: Array) -> Array:
-    """What the network makes of each arm, [K, 2H], the last H of it the same for all."""
+    """A representation of each arm, [K, 2H], the last H of it the same for all."""
     exists = exists.astype(arms.dtype)
-    seen = exists * arms[:, 0]
-    leader = (arms[:, 3] * (1.0 + arms[:, 6])).argmax()
+    seen = exists * arms[:, _TRIED]
+    leader = (arms[:, _IS_BEST] * (1.0 + arms[:, _LOG_HORIZON])).argmax()
     shared = xp.concatenate([study, arms[leader]])
-    hidden = smooth(xp, arms @ weights["arm"] + (shared @ weights["study"] + weights["bias"]))
-    hidden = smooth(xp, hidden @ weights["mix"] + weights["mix_bias"])
+    hidden = smooth(
+        xp, arms @ weights["arm_input"] + (shared @ weights["shared_input"] + weights["input_bias"])
+    )
+    hidden = smooth(xp, hidden @ weights["hidden"] + weights["hidden_bias"])
     tried, inside = seen[:, None] * hidden, exists[:, None] * hidden
     pooled = xp.concatenate(
         [
@@ -35,14 +41,17 @@ def trunk(xp: Xp, weights: Weights, arms: Array, study: Array, exists: Array) ->
             shared,
         ]
     )
-    context = smooth(xp, pooled @ weights["pool"] + weights["pool_bias"])
-    out = smooth(xp, hidden @ weights["own"] + (context @ weights["others"] + weights["own_bias"]))
+    context = smooth(xp, pooled @ weights["context"] + weights["context_bias"])
+    out = smooth(
+        xp,
+        hidden @ weights["output"] + (context @ weights["output_context"] + weights["output_bias"]),
+    )
     return xp.concatenate([out, xp.broadcast_to(context, out.shape)], axis=1)
 
 
 def preferences(xp: Xp, weights: Weights, out: Array, can: Array) -> Array:
     """Logarithm of the unnormalised chance that an arm is run next, [K]."""
-    raw = out[:, : weights["choice"].shape[0]] @ weights["choice"]
+    raw = out[:, : weights["preference"].shape[0]] @ weights["preference"]
     return xp.where(can > 0, raw, _NEVER)
 
 

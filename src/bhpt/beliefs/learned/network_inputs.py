@@ -103,7 +103,7 @@ def names_tell(view: View, trained: NetworkWeights) -> bool:
 
 def _named(view: View, trained: NetworkWeights) -> _Same | None:
     """What names mean, if there are any and the network knows some."""
-    if view.meanings is None or "told" not in trained:
+    if view.meanings is None or not trained.knows_names:
         return None
     return _Same(view.meanings)
 

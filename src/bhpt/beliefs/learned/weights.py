@@ -1,64 +1,167 @@
-"""The weights that come with the package; `benchmarks/policy` makes them."""
+"""Files of trained weights and their passports; `benchmarks/policy` makes them."""
 
-from functools import cache
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Literal
+from zipfile import BadZipFile
 
 import numpy as np
 
 from bhpt.beliefs.learned.features import Array
+from bhpt.beliefs.learned.passport import Passport, Training, arrays_digest, decode_passport
+from bhpt.beliefs.learned.schema import SCHEMA
 from bhpt.domain import Misuse
 
+_NAME_LAYERS = ("names_input", "names_hidden", "names_output")
+_PASSPORT = "passport"  # the array of a file that holds it, as bytes
+_RETRAIN = "train anew with `python -m benchmarks.policy.retrain`"
 
-class NetworkWeights(dict[str, Array]):
-    """Weights as they were trained, with what they know of names if they do (`told` and so on).
 
-    They do not change, and are told apart by identity: so what follows from them is remembered.
+Network = Literal["policy", "ends"]  # chooses arms, predicts ends
+
+
+class NetworkWeights(Mapping[str, Array]):
+    """Arrays of a trained network by name, with its passport.
+
+    They do not change. Two of them are equal only if they are the same object, so that they can
+    be keys of what was computed from them.
+
+    Attributes:
+        passport: Of the file that they come from.
     """
 
-    __hash__ = object.__hash__  # type: ignore[assignment]
+    def __init__(self, arrays: Mapping[str, Array], passport: Passport) -> None:
+        """Take over arrays by name."""
+        self._arrays = dict(arrays)
+        self.passport = passport
+
+    def __getitem__(self, name: str) -> Array:
+        """One array."""
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Names of the arrays."""
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        """How many arrays there are."""
+        return len(self._arrays)
+
+    __hash__ = object.__hash__
 
     def __eq__(self, other: object) -> bool:
         """Whether it is this very object."""
         return self is other
 
-    def __ne__(self, other: object) -> bool:
-        """Whether it is another one."""
-        return self is not other
+    @property
+    def knows_names(self) -> bool:
+        """Whether it has networks that judge configurations by their names."""
+        return _NAME_LAYERS[0] in self._arrays
 
-
-_OF_NAMES = ("told", "deeper", "said")  # layers that know what names mean
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the arrays."""
+        return arrays_digest(self._arrays)
 
 
 @cache
-def shipped(name: Literal["policy", "ends"]) -> NetworkWeights:
+def shipped(name: Network) -> NetworkWeights:
     """Weights of the network that chooses arms, or of the one that predicts ends."""
     file = resources.files("bhpt.beliefs.learned") / "data" / f"{name}.npz"
     with resources.as_file(file) as path:
-        return read_weights(path)
+        return read_weights(path, name)
 
 
 @cache
-def read_weights(file: Path) -> NetworkWeights:
-    """Weights from a file, such as training writes.
+def read_weights(file: Path, network: Network) -> NetworkWeights:
+    """Weights from a file, such as training writes, for the features of this version.
+
+    Args:
+        file: Where they are.
+        network: What they are needed for.
 
     Raises:
-        Misuse: It is not such a file.
+        Misuse: It is not such a file, was changed, is another network, or was trained for other
+            features.
+    """
+    weights = read_any_weights(file)
+    if weights.passport.network != network:
+        raise Misuse(f"weights {file} are of `{weights.passport.network}`, not of `{network}`")
+    expected = SCHEMA.for_arrays(weights.keys())
+    if different := weights.passport.schema.differences(expected):
+        raise Misuse(
+            f"weights {file} were trained for other inputs than this version has "
+            f"({'; '.join(different)}): {_RETRAIN}"
+        )
+    for name, (axis, size) in expected.sizes().items():
+        if name in weights and weights[name].shape[axis] != size:
+            raise Misuse(f"weights {file}: {name} does not fit its passport: {_RETRAIN}")
+    return weights
+
+
+def read_any_weights(file: Path) -> NetworkWeights:
+    """Weights from a file, whatever features they were trained for.
+
+    Raises:
+        Misuse: It is not such a file, or was changed.
     """
     try:
-        with np.load(file, allow_pickle=False) as arrays:
-            weights = NetworkWeights({key: np.asarray(arrays[key], np.float32) for key in arrays})
-    except (OSError, ValueError, EOFError) as error:
+        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+            found = {key: arrays[key] for key in arrays}
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
         raise Misuse(f"weights {file} cannot be read: {error}") from error
-    if "arm" not in weights:
-        raise Misuse(f"weights {file}: this is no network of ours")
+    if _PASSPORT not in found:
+        raise Misuse(f"weights {file} have no passport: {_RETRAIN}")
+    try:
+        passport = decode_passport(found.pop(_PASSPORT).tobytes())
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Misuse(f"weights {file}: their passport cannot be read: {error}") from error
+    weights = NetworkWeights(
+        {key: np.asarray(value, np.float32) for key, value in found.items()}, passport
+    )
+    if weights.digest != passport.arrays:
+        raise Misuse(f"weights {file} are not those of their passport: {_RETRAIN}")
     return weights
+
+
+def write_weights(file: Path, arrays: Mapping[str, Array], passport: Passport) -> None:
+    """Write arrays as 32 bits, with a passport whose digest and shapes are made to fit."""
+    kept = {name: np.asarray(value, np.float32) for name, value in arrays.items()}
+    passport = replace(
+        passport,
+        arrays=arrays_digest(kept),
+        shapes={name: value.shape for name, value in kept.items()},
+    )
+    encoded = np.frombuffer(passport.encode(), np.uint8)
+    np.savez(file, allow_pickle=False, **kept, **{_PASSPORT: encoded})
+
+
+def new_passport(
+    network: Network,
+    arrays: Mapping[str, Array],
+    trained_on: Training,
+    command: str,
+    date: str,
+) -> Passport:
+    """A passport for arrays that were trained for the features of this version.
+
+    Args:
+        network: What they are for.
+        arrays: The arrays.
+        trained_on: What they were trained on.
+        command: The command that trained them.
+        date: When, as 2026-11-15.
+    """
+    shapes = {name: tuple(np.shape(value)) for name, value in arrays.items()}
+    schema = SCHEMA.for_arrays(arrays.keys())
+    return Passport(network, schema, arrays_digest(arrays), shapes, trained_on, command, date)
 
 
 @cache
 def without_names(trained: NetworkWeights) -> NetworkWeights:
     """The same network, told nothing about names."""
-    return NetworkWeights(
-        {k: v for k, v in trained.items() if k.removesuffix("_bias") not in _OF_NAMES}
-    )
+    left = {k: v for k, v in trained.items() if k.removesuffix("_bias") not in _NAME_LAYERS}
+    return NetworkWeights(left, trained.passport)
