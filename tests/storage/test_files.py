@@ -14,7 +14,7 @@ import pytest
 from bhpt.domain import Misuse
 from bhpt.storage import Damaged, Exists, StoreFailed, create_store, open_store, read_store
 from bhpt.study import Busy, Journal, NewerVersion, fold
-from tests.storage.cases import FIRST, notes
+from bhpt.testing.event_logs import FIRST, notes
 
 
 @pytest.fixture
@@ -191,7 +191,7 @@ def test_a_patient_writer_waits_for_the_lock(made: Path) -> None:
 _FILL = """
 import resource, sys
 from bhpt.storage import StoreFailed, open_store
-from tests.storage.cases import notes
+from bhpt.testing.event_logs import notes
 store = open_store(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))
 import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -219,7 +219,7 @@ def test_a_full_disk_is_named_and_the_store_stays_intact(made: Path) -> None:
 _KILL = """
 import os, signal, sys, threading, time
 from bhpt.storage import open_store
-from tests.storage.cases import notes
+from bhpt.testing.event_logs import notes
 store = open_store(sys.argv[1])
 position = len(store.read())
 threading.Timer(float(sys.argv[2]), lambda: os.kill(os.getpid(), signal.SIGKILL)).start()

@@ -43,7 +43,11 @@ def file_engine(file: Path, *, writable: bool, patience_s: float) -> Engine:
             address, uri=True, timeout=patience_s, isolation_level=None, check_same_thread=False
         )
         if writable:
-            connection.execute("PRAGMA synchronous=FULL")
+            try:
+                connection.execute("PRAGMA synchronous=FULL")
+            except BaseException:
+                connection.close()
+                raise
         return connection
 
     engine = create_engine(
