@@ -1,4 +1,4 @@
-"""Contract suites for parts that others write: policies, event logs, executors.
+"""Contract suites for parts that others write: policies, event logs, trainers.
 
 Each suite is a class of tests. Subclass it in a test module, override its fixtures, and pytest
 runs the whole contract over your part:
@@ -22,10 +22,11 @@ except ModuleNotFoundError as error:
 
 # before the suites are imported, so that a failing `assert` of theirs shows its values
 pytest.register_assert_rewrite(
-    "bhpt.testing.event_logs", "bhpt.testing.executors", "bhpt.testing.policies"
+    "bhpt.testing.event_logs", "bhpt.testing.policies", "bhpt.testing.trainers"
 )
 
 from bhpt.testing.event_logs import EventLogContract, LogPlace  # noqa: E402
 from bhpt.testing.policies import PolicyContract  # noqa: E402
+from bhpt.testing.trainers import TrainerContract  # noqa: E402
 
-__all__ = ["EventLogContract", "LogPlace", "PolicyContract"]
+__all__ = ["EventLogContract", "LogPlace", "PolicyContract", "TrainerContract"]
