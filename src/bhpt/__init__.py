@@ -110,11 +110,13 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> object:
-    """Import a public name from its module."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'bhpt' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+if not TYPE_CHECKING:  # hidden from type checkers, which then find names that do not exist
+
+    def __getattr__(name: str) -> object:
+        """Import a public name from its module."""
+        if name not in _HOMES:
+            raise AttributeError(f"module 'bhpt' has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

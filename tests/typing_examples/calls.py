@@ -58,3 +58,4 @@ def asked() -> None:
             study.tell(unit, [0.5] * unit.epochs)
     assert_type(bhpt.open_study("runs/asked.db"), bhpt.Study)
     assert_type(bhpt.__version__, str)
+    bhpt.tunes()  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ import numpy as np
 
 from bhpt.domain import FloatArray, Misuse
 from bhpt.policies.registry import Truth
-from bhpt.spaces import encode_configs, meanings
+from bhpt.spaces import encode_configs, encode_roles
 
 PACKAGED = ("resnet_cifar10", "arch_cifar10", "arch2_cifar10", "fcnet_mnist", "vae_mnist")
 
@@ -86,7 +86,7 @@ def from_table(
         unit,
         encode_configs(configs),
         groups,
-        meanings=meanings(configs),
+        meanings=encode_roles(configs),
     )
 
 

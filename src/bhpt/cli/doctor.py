@@ -24,7 +24,7 @@ from bhpt.cli import threads
 from bhpt.cli.consoles import page
 from bhpt.cli.errors import CommandFailed
 from bhpt.cli.formatting import one_line
-from bhpt.cli.read_study import Seen, see
+from bhpt.cli.read_study import StudySnapshot, read_snapshot
 from bhpt.domain import Misuse
 from bhpt.domain.budget import Budget
 from bhpt.executors import Job, LocalExecutor
@@ -164,7 +164,7 @@ def study_findings(study: str) -> Iterator[Finding]:
         Misuse: There is none.
     """
     try:
-        seen = see(study)
+        seen = read_snapshot(study)
     except (Damaged, NewerVersion) as error:
         yield Finding("study", False, str(error))
         return
@@ -178,7 +178,7 @@ def study_findings(study: str) -> Iterator[Finding]:
     yield _checkpoints(seen)
 
 
-def _ledger(seen: Seen) -> Finding:
+def _ledger(seen: StudySnapshot) -> Finding:
     """The total is the sum of all attempts, and within the budget."""
     state, ledger = seen.state, seen.state.ledger
     total = sum(attempt.cost for attempt in state.attempts)
@@ -189,7 +189,7 @@ def _ledger(seen: Seen) -> Finding:
     return Finding("ledger", adds_up and fits, text)
 
 
-def _checkpoints(seen: Seen) -> Finding:
+def _checkpoints(seen: StudySnapshot) -> Finding:
     """Every byte of every checkpoint in the log."""
     logged = logged_checkpoints(seen.state)
     missing = damaged = size = 0

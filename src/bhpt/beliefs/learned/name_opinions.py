@@ -1,7 +1,7 @@
 """What is usually good: an opinion about configurations before anything is trained.
 
 A handful of small networks has seen how the ends of many real trainings depend on learning rates,
-momenta, widths and the like (`spaces.meanings`). Their mean is an opinion about each arm of a
+momenta, widths and the like (`spaces.encode_roles`). Their mean is an opinion about each arm of a
 study, relative to its other arms; the policy is told it beside the curves, and how well it has
 agreed with them so far. Where no name is known there is none.
 
