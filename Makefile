@@ -30,8 +30,8 @@ docs: $(READY) ## the documentation, into site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # the rooms without processes, databases and long predictions
-FAST := tests/domain tests/spaces tests/study tests/trainers/test_losses.py \
-	tests/reports/test_tables.py tests/policies/test_schedules.py tests/test_public_names.py
+FAST := tests/domain tests/spaces tests/study tests/test_public_names.py \
+	tests/reports/test_tables.py tests/policies/test_schedules.py
 
 check: lint types layers ## before a commit, half a minute: style, types, layers, the fast tests
 	$(BIN)/pytest -q -n $(JOBS) -m 'not slow' $(FAST)
