@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from bhpt.domain.curves import Curves
     from bhpt.domain.errors import Misuse
     from bhpt.domain.view import View
-    from bhpt.executors.interface import Executor, Failure, FailureKind, Job, Report, Running
+    from bhpt.executors import Failure, FailureKind
+    from bhpt.executors.interface import Executor, Job, Report, Running
     from bhpt.policies.interface import Decision, Explanation, Policy
     from bhpt.reports.forecast import Forecast, forecast_study
     from bhpt.study.codec import decode_event, encode_event
@@ -82,8 +83,8 @@ _HOMES = {
     "EventLog": "bhpt.study.log",
     "Executor": "bhpt.executors.interface",
     "Explanation": "bhpt.policies.interface",
-    "Failure": "bhpt.executors.interface",
-    "FailureKind": "bhpt.executors.interface",
+    "Failure": "bhpt.executors",
+    "FailureKind": "bhpt.executors",
     "Fenced": "bhpt.study.log",
     "Forecast": "bhpt.reports.forecast",
     "FourMethods": "bhpt.trainers.four_methods",

@@ -10,23 +10,38 @@ runs the whole contract over your part:
         def make_policy(self):
             return MyPolicy
 
-The suites need pytest, which is not a dependency of the package: `pip install bhpt[testing]`.
+The suites need pytest, which is not a dependency of the package: `pip install bhpt[testing]`. They
+are imported when they are first used, so that workers can import a trainer from here without it.
 """
 
-try:
-    import pytest
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        "bhpt.testing needs pytest: pip install 'bhpt[testing]'", name="pytest"
-    ) from error
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-# before the suites are imported, so that a failing `assert` of theirs shows its values
-pytest.register_assert_rewrite(
-    "bhpt.testing.event_logs", "bhpt.testing.policies", "bhpt.testing.trainers"
-)
-
-from bhpt.testing.event_logs import EventLogContract, LogPlace  # noqa: E402
-from bhpt.testing.policies import PolicyContract  # noqa: E402
-from bhpt.testing.trainers import TrainerContract  # noqa: E402
+if TYPE_CHECKING:
+    from bhpt.testing.event_logs import EventLogContract, LogPlace
+    from bhpt.testing.policies import PolicyContract
+    from bhpt.testing.trainers import TrainerContract
 
 __all__ = ["EventLogContract", "LogPlace", "PolicyContract", "TrainerContract"]
+
+_HOMES = {
+    "EventLogContract": "bhpt.testing.event_logs",
+    "LogPlace": "bhpt.testing.event_logs",
+    "PolicyContract": "bhpt.testing.policies",
+    "TrainerContract": "bhpt.testing.trainers",
+}
+
+if "pytest" in sys.modules:
+    import pytest
+
+    # before the suites are imported, so that a failing `assert` of theirs shows its values
+    pytest.register_assert_rewrite(*set(_HOMES.values()))
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Import a suite from its module."""
+        if name not in _HOMES:
+            raise AttributeError(f"module 'bhpt.testing' has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)
