@@ -9,6 +9,7 @@ import pytest
 from tests.docs.blocks import ROOT, pages, steps
 
 
+@pytest.mark.timeout(600)  # a page may start many programs
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
 def test_examples_run(page: Path, tmp_path: Path) -> None:
     programs = Path(sys.executable).parent
