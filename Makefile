@@ -8,7 +8,7 @@ JOBS ?= auto
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup tune docs test test-all lint types layers unit bench-speed bench-overhead bench-deadline soak format clean
+.PHONY: help setup tune docs check test test-all test-pythons lint types layers unit bench-speed bench-overhead bench-deadline soak format clean
 help:            ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
@@ -29,6 +29,13 @@ tune: $(READY) ## tune a small network on the digits under a hard budget of 120 
 docs: $(READY) ## the documentation, into site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
+# the rooms without processes, databases and long predictions
+FAST := tests/domain tests/spaces tests/study tests/test_public_names.py \
+	tests/reports/test_tables.py tests/policies/test_schedules.py
+
+check: lint types layers ## before a commit, half a minute: style, types, layers, the fast tests
+	$(BIN)/pytest -q -n $(JOBS) -m 'not slow' $(FAST)
+
 test: lint types layers unit ## lint, types, import layers, tests
 
 lint: $(READY) ## ruff: style and formatting
@@ -47,12 +54,17 @@ unit: $(READY) ## the tests, without the long ones
 test-all: lint types layers ## everything, the long tests too
 	$(BIN)/pytest -n $(JOBS)
 
+PYTHONS ?= 3.11 3.12 3.13 3.14
+PYTHON_TESTS ?= $(FAST) tests/storage
+test-pythons: ## the fast tests with each of PYTHONS that is at hand
+	@.ci/pythons "$(PYTHONS)" -q -n $(JOBS) -m 'not slow' $(PYTHON_TESTS)
+
 format: $(READY) ## let ruff rewrite the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean: ## remove what was built here
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) $(VENV)-* build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
 bench-speed: $(READY) ## how fast decisions are, as ratios measured in one run
 	$(BIN)/python -m benchmarks.speed

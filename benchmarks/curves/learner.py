@@ -62,7 +62,7 @@ class Learner:
                 part.copy_(old)
 
     def begin_epoch(self, epoch: int) -> None:
-        """Sets the learning rate of an epoch, counted from 0, and forgets the last one's sums."""
+        """Sets the learning rate of an epoch, from 0, and resets the sums of the last one."""
         self.optimizer.rate.fill_(rate_in(self._settings, epoch))
         self._objective.zero_()
         self._totals.zero_()

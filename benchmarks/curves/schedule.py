@@ -1,4 +1,4 @@
-"""Who trains with whom, in which order their steps are issued, and how long steps are."""
+"""Groups of arms that train together, the order of their steps, and learning rates."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

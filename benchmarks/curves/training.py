@@ -180,7 +180,7 @@ class Plan:
         epochs: T, for how many epochs.
         seed: Seed of the order and augmentation of the images.
         slots: How many networks train at once.
-        limit: Seconds after which no further epoch is begun.
+        limit: Seconds after which no new epoch starts.
     """
 
     epochs: int
@@ -213,7 +213,7 @@ def train_arms(
         arms: Its arms.
         images: What they train on and are measured on.
         plan: How to train.
-        report: Told what there is so far, and a line of words, after every group.
+        report: Called after every group with the arrays so far and a line of progress.
         done: A table of the same arms, some of them trained already, to be completed.
 
     Returns:

@@ -3,7 +3,8 @@
     result = bhpt.tune(Net, space, budget="200 epochs", workers=2, study="runs/net.db")
 
 Names are imported when they are first used: `import bhpt` alone costs nothing, which matters to
-workers and to programs that only want `bhpt.__version__`.
+workers and to programs that only want `bhpt.__version__`. Beside what people call, the types that
+they may implement are here: a policy, an executor, an event log, a trainer.
 """
 
 from importlib import import_module
@@ -11,10 +12,20 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bhpt.domain.budget import Budget
+    from bhpt.domain.curves import Curves
     from bhpt.domain.errors import Misuse
+    from bhpt.domain.view import View
+    from bhpt.executors import Failure, FailureKind
+    from bhpt.executors.interface import Executor, Job, Report, Running
+    from bhpt.policies.interface import Decision, Explanation, Policy
     from bhpt.reports.forecast import Forecast, forecast_study
+    from bhpt.study.codec import decode_event, encode_event
+    from bhpt.study.events import Event
+    from bhpt.study.log import Busy, Conflict, EventLog, Fenced
     from bhpt.study.plan import Training
     from bhpt.study.study import AskedUnit, Study
+    from bhpt.trainers.four_methods import FourMethods
+    from bhpt.trainers.specs import TrainerSpec
     from bhpt.tuning.errors import Paused, TrainerBroken
     from bhpt.tuning.options import Options
     from bhpt.tuning.result import Result
@@ -25,15 +36,35 @@ __version__ = "0.1.0"
 __all__ = [
     "AskedUnit",
     "Budget",
+    "Busy",
+    "Conflict",
+    "Curves",
+    "Decision",
+    "Event",
+    "EventLog",
+    "Executor",
+    "Explanation",
+    "Failure",
+    "FailureKind",
+    "Fenced",
     "Forecast",
+    "FourMethods",
+    "Job",
     "Misuse",
     "Options",
     "Paused",
+    "Policy",
+    "Report",
     "Result",
+    "Running",
     "Study",
     "TrainerBroken",
+    "TrainerSpec",
     "Training",
+    "View",
     "__version__",
+    "decode_event",
+    "encode_event",
     "forecast_study",
     "open_study",
     "resume",
@@ -44,14 +75,34 @@ __all__ = [
 _HOMES = {
     "AskedUnit": "bhpt.study.study",
     "Budget": "bhpt.domain.budget",
+    "Busy": "bhpt.study.log",
+    "Conflict": "bhpt.study.log",
+    "Curves": "bhpt.domain.curves",
+    "Decision": "bhpt.policies.interface",
+    "Event": "bhpt.study.events",
+    "EventLog": "bhpt.study.log",
+    "Executor": "bhpt.executors.interface",
+    "Explanation": "bhpt.policies.interface",
+    "Failure": "bhpt.executors",
+    "FailureKind": "bhpt.executors",
+    "Fenced": "bhpt.study.log",
     "Forecast": "bhpt.reports.forecast",
+    "FourMethods": "bhpt.trainers.four_methods",
+    "Job": "bhpt.executors.interface",
     "Misuse": "bhpt.domain.errors",
     "Options": "bhpt.tuning.options",
     "Paused": "bhpt.tuning.errors",
+    "Policy": "bhpt.policies.interface",
+    "Report": "bhpt.executors.interface",
     "Result": "bhpt.tuning.result",
+    "Running": "bhpt.executors.interface",
     "Study": "bhpt.study.study",
     "TrainerBroken": "bhpt.tuning.errors",
+    "TrainerSpec": "bhpt.trainers.specs",
     "Training": "bhpt.study.plan",
+    "View": "bhpt.domain.view",
+    "decode_event": "bhpt.study.codec",
+    "encode_event": "bhpt.study.codec",
     "forecast_study": "bhpt.reports.forecast",
     "open_study": "bhpt.tuning.tune",
     "resume": "bhpt.tuning.tune",
@@ -60,13 +111,15 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> object:
-    """Import a public name from the room it lives in."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'bhpt' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+if not TYPE_CHECKING:  # hidden from type checkers, which then find names that do not exist
+
+    def __getattr__(name: str) -> object:
+        """Import a public name from its module."""
+        if name not in _HOMES:
+            raise AttributeError(f"module 'bhpt' has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:
-    """What a person may use."""
+    """The public names."""
     return __all__

@@ -13,7 +13,7 @@ from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import PACKAGED, from_pair
 from bhpt.domain import Misuse, View
 from bhpt.policies.interface import Decision
-from bhpt.spaces import ROLES, meanings
+from bhpt.spaces import ROLES, encode_roles
 
 
 def write_pair(folder: Path, name: str, loss: object, about: object) -> None:
@@ -47,7 +47,7 @@ def test_names_of_a_table_are_understood(tmp_path: Path) -> None:
     write_pair(tmp_path, "mine", [[3, 2, 1], [5, 2, np.nan]], {"configs": CONFIGS})
     told = load("mine", 0, tmp_path).meanings
     assert told is not None
-    np.testing.assert_array_equal(told, meanings(CONFIGS))
+    np.testing.assert_array_equal(told, encode_roles(CONFIGS))
     known = {role for role, column in zip(ROLES, told.T, strict=True) if np.isfinite(column).all()}
     assert known == {"learning rate", "saturates"}
     assert load("synthetic", 0).meanings is None

@@ -173,7 +173,7 @@ def test_help_version_and_policies(folder: Folder) -> None:
 
 def test_an_error_of_ours_is_one_line_too(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bhpt, "__version__", property())
-    monkeypatch.setattr("bhpt.cli.status.see", lambda _: 1 / 0)
+    monkeypatch.setattr("bhpt.cli.status.read_snapshot", lambda _: 1 / 0)
     answer = folder.bhpt("status", "s.db")
     assert answer.status == 1
     assert len(answer.errors) == 1
@@ -191,7 +191,7 @@ def test_importing_bhpt_is_light() -> None:
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path("/"))
     with pytest.raises(AttributeError, match="has no attribute 'tunes'"):
-        bhpt.tunes  # noqa: B018  # type: ignore[attr-defined]
+        bhpt.tunes  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_threads_are_given_back(monkeypatch: pytest.MonkeyPatch) -> None:

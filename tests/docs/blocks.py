@@ -28,7 +28,7 @@ class Step:
 
 def pages() -> list[Path]:
     """Every page that has something to be tested."""
-    found = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
     return [page for page in found if _MARK.search(page.read_text())]
 
 

@@ -9,6 +9,7 @@ import pytest
 from tests.docs.blocks import ROOT, pages, steps
 
 
+@pytest.mark.timeout(600)  # a page may start many programs
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
 def test_examples_run(page: Path, tmp_path: Path) -> None:
     programs = Path(sys.executable).parent
@@ -32,11 +33,19 @@ def test_examples_run(page: Path, tmp_path: Path) -> None:
 
 def test_there_are_examples() -> None:
     names = {page.name for page in pages()}
-    assert {"README.md", "quickstart.md", "trainers.md", "spaces.md", "python.md"} <= names
+    assert {
+        "README.md",
+        "CONTRIBUTING.md",
+        "quickstart.md",
+        "trainers.md",
+        "spaces.md",
+        "python.md",
+    } <= names
 
 
-def test_readme_links_lead_somewhere() -> None:
-    text = (ROOT / "README.md").read_text()
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_links_lead_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text()
     targets = [target for target in re.findall(r"\]\(([^)#]+)", text) if "://" not in target]
     missing = [target for target in targets if not (ROOT / target).exists()]
     assert targets

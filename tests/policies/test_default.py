@@ -16,7 +16,7 @@ from bhpt.policies.learned import Learned
 from bhpt.policies.promising import Promising
 from bhpt.policies.registry import make_policy
 from bhpt.policies.staged import StagedPolicy
-from bhpt.spaces import meanings
+from bhpt.spaces import encode_roles
 from tests.policies.test_staged import PARTS, Says
 
 
@@ -56,7 +56,7 @@ def view_of(name: str, left: float, done: int = 0) -> View:
         costs=np.ones(15),
         features=np.zeros((15, 1)),
         untrained=1.0,
-        meanings=meanings(configs),
+        meanings=encode_roles(configs),
     )
 
 

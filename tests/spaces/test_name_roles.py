@@ -8,17 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bhpt.domain import FloatArray
-from bhpt.spaces import ROLES, meanings
+from bhpt.spaces import ROLES, encode_roles
 
 
 def column(role: str, configs: Sequence[Mapping[str, object]]) -> FloatArray:
     """What is read of one role."""
-    return np.asarray(meanings(configs)[:, ROLES.index(role)])
+    return np.asarray(encode_roles(configs)[:, ROLES.index(role)])
 
 
 def known(configs: Sequence[Mapping[str, object]]) -> set[str]:
     """Roles that something is known of."""
-    read = meanings(configs)
+    read = encode_roles(configs)
     return {role for at, role in enumerate(ROLES) if np.isfinite(read[:, at]).any()}
 
 
@@ -146,6 +146,6 @@ names = st.sampled_from(["lr", "momentum", "dropout", "decay", "units1", "optimi
 @settings(deadline=None)
 @given(st.lists(st.dictionaries(names, values), min_size=1, max_size=6))
 def test_anything_can_be_read(configs: list[dict[str, object]]) -> None:
-    read = meanings(configs)
+    read = encode_roles(configs)
     assert read.shape == (len(configs), len(ROLES))
     assert not np.isinf(read).any()

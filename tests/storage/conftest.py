@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-Place = Callable[[], str]
+Where = Callable[[], str]
 
 
 def _postgres_bin() -> Path | None:
@@ -57,7 +57,7 @@ def _call(*words: str | Path) -> None:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> Where:
     """Makes addresses at which there is no study yet."""
     if request.param == "sqlite":
         return lambda: str(tmp_path / f"{uuid.uuid4().hex}.db")

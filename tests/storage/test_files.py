@@ -8,13 +8,16 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy.exc import DBAPIError
 
 from bhpt.domain import Misuse
 from bhpt.storage import Damaged, Exists, StoreFailed, create_store, open_store, read_store
+from bhpt.storage.files import file_engine
 from bhpt.study import Busy, Journal, NewerVersion, fold
-from tests.storage.cases import FIRST, notes
+from bhpt.testing.event_logs import FIRST, notes
 
 
 @pytest.fixture
@@ -191,7 +194,7 @@ def test_a_patient_writer_waits_for_the_lock(made: Path) -> None:
 _FILL = """
 import resource, sys
 from bhpt.storage import StoreFailed, open_store
-from tests.storage.cases import notes
+from bhpt.testing.event_logs import notes
 store = open_store(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))
 import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -219,7 +222,7 @@ def test_a_full_disk_is_named_and_the_store_stays_intact(made: Path) -> None:
 _KILL = """
 import os, signal, sys, threading, time
 from bhpt.storage import open_store
-from tests.storage.cases import notes
+from bhpt.testing.event_logs import notes
 store = open_store(sys.argv[1])
 position = len(store.read())
 threading.Timer(float(sys.argv[2]), lambda: os.kill(os.getpid(), signal.SIGKILL)).start()
@@ -267,3 +270,23 @@ def test_a_kill_while_creating_leaves_no_study(
 
 def test_store_failures_are_not_misuse() -> None:
     assert not issubclass(StoreFailed, Misuse)
+
+
+def test_a_connection_to_what_is_no_database_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def recorded(*words: Any, **options: Any) -> sqlite3.Connection:
+        opened.append(connect(*words, **options))
+        return opened[-1]
+
+    file = tmp_path / "noise.db"
+    file.write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+    monkeypatch.setattr(sqlite3, "connect", recorded)
+    with pytest.raises(DBAPIError):
+        file_engine(file, writable=True, patience_s=0.0).connect()
+    assert len(opened) == 1
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        opened[0].execute("SELECT 1")

@@ -7,7 +7,7 @@ import pytest
 from bhpt.domain import Misuse, View
 from bhpt.domain.budget import Budget
 from bhpt.policies.interface import Decision
-from bhpt.spaces import ROLES, meanings
+from bhpt.spaces import ROLES, encode_roles
 from bhpt.study import AskedUnit, MemoryLog, Study, fold, look
 from bhpt.study.events import Decided, Event, Observed, Rejected, SessionStarted
 from tests.study.cases import CONFIGS, Greedy, into, losses_of
@@ -240,7 +240,7 @@ def test_policies_are_told_what_names_mean(space: Any, asked: int, workers: int)
     for view in spy.views:
         assert view.meanings is not None
         assert view.meanings.shape == (view.arms, len(ROLES))
-        np.testing.assert_array_equal(view.meanings, meanings(configs[: view.arms]))
+        np.testing.assert_array_equal(view.meanings, encode_roles(configs[: view.arms]))
         rate = view.meanings[:, ROLES.index("learning rate")]
         assert np.isfinite(rate).all()
         assert np.isfinite(view.meanings).sum() == view.arms  # nothing is known of x

@@ -12,7 +12,7 @@ import numpy as np
 from bhpt.bench.baselines.truth import Truth
 from bhpt.bench.kinds import kind_of
 from bhpt.domain import FloatArray, Misuse
-from bhpt.spaces import encode_configs, meanings
+from bhpt.spaces import encode_configs, encode_roles
 
 PACKAGED = ("resnet_cifar10", "arch_cifar10", "arch2_cifar10", "fcnet_mnist", "vae_mnist")
 
@@ -90,7 +90,7 @@ def from_table(
         unit,
         encode_configs(configs),
         groups,
-        meanings=meanings(configs),
+        meanings=encode_roles(configs),
         kind=kind,
     )
 

@@ -1,19 +1,19 @@
-"""Where a command prints its answer: as wide as the terminal, or a wide page in a pipe."""
+"""Standard output of commands: as wide as the terminal, or a fixed width in a pipe."""
 
 import sys
 
 from rich.console import Console, RenderableType
 
-_PAGE = 120  # columns where nobody says how many there are
+_PAGE = 120  # columns where there is no terminal
 
 
 def page() -> Console:
-    """Standard output."""
+    """A console on standard output."""
     return Console() if sys.stdout.isatty() else Console(width=_PAGE)
 
 
 def put(console: Console, *parts: RenderableType) -> None:
-    """Print, without the blanks that fill up a table's cells where there is no terminal."""
+    """Print renderables; without a terminal, trailing blanks of table rows are removed."""
     if console.is_terminal:
         for part in parts:
             console.print(part, soft_wrap=isinstance(part, str))

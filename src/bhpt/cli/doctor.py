@@ -26,7 +26,7 @@ from bhpt.cli import threads
 from bhpt.cli.consoles import page
 from bhpt.cli.errors import CommandFailed
 from bhpt.cli.formatting import one_line
-from bhpt.cli.read_study import Seen, see
+from bhpt.cli.read_study import StudySnapshot, read_snapshot
 from bhpt.domain import Misuse
 from bhpt.domain.budget import Budget
 from bhpt.executors import Job, LocalExecutor
@@ -185,7 +185,7 @@ def study_findings(study: str) -> Iterator[Finding]:
         Misuse: There is none.
     """
     try:
-        seen = see(study)
+        seen = read_snapshot(study)
     except (Damaged, NewerVersion) as error:
         yield Finding("study", False, str(error))
         return
@@ -207,7 +207,7 @@ def _weights_of(plan: Plan) -> str:
     return note_of_other_weights(plan) or f"{there}, as when the study was created"
 
 
-def _ledger(seen: Seen) -> Finding:
+def _ledger(seen: StudySnapshot) -> Finding:
     """The total is the sum of all attempts, and within the budget."""
     state, ledger = seen.state, seen.state.ledger
     total = sum(attempt.cost for attempt in state.attempts)
@@ -218,7 +218,7 @@ def _ledger(seen: Seen) -> Finding:
     return Finding("ledger", adds_up and fits, text)
 
 
-def _checkpoints(seen: Seen) -> Finding:
+def _checkpoints(seen: StudySnapshot) -> Finding:
     """Every byte of every checkpoint in the log."""
     logged = logged_checkpoints(seen.state)
     missing = damaged = size = 0

@@ -1,4 +1,4 @@
-"""How a command can end other than well; `main` gives each its exit status."""
+"""Exceptions that end a command; `main` gives each its exit status."""
 
 TRACEBACK = "BHPT_TRACEBACK"
 """The environment variable that asks for tracebacks."""
@@ -9,4 +9,4 @@ class Interrupted(Exception):
 
 
 class CommandFailed(Exception):
-    """The command did what it could, and that was not enough; one clear line."""
+    """The command ran and its result is a failure; the message is one clear line."""

@@ -11,7 +11,7 @@ from typing import Annotated, get_args
 
 import typer
 
-from bhpt.cli.read_study import see
+from bhpt.cli.read_study import read_snapshot
 from bhpt.domain import Misuse
 from bhpt.reports.tables import Table, TableName, as_json, table
 from bhpt.storage import Address
@@ -40,7 +40,7 @@ def export(
         raise Misuse("parquet is not for a terminal: give --out FILE")
     if out is not None:
         _refuse_study(out, Address.parse(study))
-    content = _written(see(study).state, format_, name)
+    content = _written(read_snapshot(study).state, format_, name)
     if out is None:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
@@ -117,6 +117,6 @@ def _replace(out: Path, content: bytes) -> None:
         temporary.write_bytes(content)
         temporary.replace(out)
     except OSError as error:
-        with suppress(OSError):  # most likely it was never made
+        with suppress(OSError):  # it may not have been created
             temporary.unlink()
         raise Misuse(f"cannot write {out}: {error.strerror}") from None

@@ -28,10 +28,10 @@ _STOPPING = "stopping now"
 
 
 class StudyClock:
-    """The study's clock between two events: it goes on as ours does.
+    """Estimates the study's clock between two events from the monotonic clock.
 
-    Every event tells the study's clock a moment after it was read, so the least difference to
-    ours that was ever seen is the truest.
+    An event carries the study's clock, read a moment before the event arrives here. The smallest
+    difference between the two clocks over all events is the one with the least delay in it.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
@@ -46,10 +46,10 @@ class StudyClock:
 
 
 class Presses:
-    """How often Ctrl-C was pressed.
+    """Counts Ctrl-C.
 
-    The driver catches the signal and finishes in good order; Python also writes its number to a
-    descriptor, and that is how the view hears of it without standing in the way.
+    The driver handles the signal. Python also writes the signal's number to the wake-up
+    descriptor, which is read here, so that the view needs no handler of its own.
     """
 
     def __init__(self, descriptor: int | None) -> None:
@@ -57,7 +57,7 @@ class Presses:
         self._count = 0
 
     def notice(self) -> str:
-        """What to tell the person who pressed it."""
+        """A line on what Ctrl-C does next; empty if it was not pressed."""
         if self._descriptor is not None:
             try:
                 numbers = os.read(self._descriptor, 64)
@@ -71,7 +71,7 @@ class Presses:
 
 @contextmanager
 def presses() -> Iterator[Presses]:
-    """Hear of Ctrl-C as long as this lasts."""
+    """Count Ctrl-C within the context."""
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     os.set_blocking(writing, False)
@@ -88,9 +88,9 @@ class PlainLines:
     """One line at every improvement, and every few seconds.
 
     Args:
-        pressed: Tells of Ctrl-C.
-        write: Takes a line.
-        now: The time, in seconds.
+        pressed: Counts Ctrl-C.
+        write: Writes a line.
+        now: Monotonic time in seconds.
     """
 
     def __init__(
@@ -115,13 +115,13 @@ class PlainLines:
             self._write(notice)
         best = "" if state.best is None else loss_text(state.best.loss)
         if best == self._best and self._now() - self._last < _EVERY_S:
-            return  # nothing that a reader could see
+            return  # the same best loss, and no line is due
         self._best, self._last = best, self._now()
         self._write(plain_line(progress_of(state, self._clock.read(state))))
 
 
 def plain_line(progress: Progress) -> str:
-    """Where a study stands, in one line."""
+    """Progress of a study in one line."""
     parts = [f"[{duration(progress.clock)}] {progress.budget.rules.used_text(progress.used)}"]
     best = progress.best
     if best is None:
@@ -140,7 +140,7 @@ def plain_line(progress: Progress) -> str:
 
 @contextmanager
 def watching(mode: Mode, title: str) -> Iterator[Watch]:
-    """A view of a study for as long as this lasts.
+    """Show progress within the context; yields what to call with each new state.
 
     Args:
         mode: Live or plain; `auto` is live on a terminal.

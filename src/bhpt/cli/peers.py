@@ -21,7 +21,7 @@ from bhpt.bench.table import ResultRow
 from bhpt.cli.bench import CORES, Arms, Data, Jobs, Seeds, Tasks, numbers, run_shown, words
 
 RULES = ("default", "random", "hyperband", "sh", "asha", "i-epoch", "2-epoch", "5-epoch")
-_LEFT_OUT = ("syne-cqr",)  # it thinks for seconds over every new arm
+_LEFT_OUT = ("syne-cqr",)  # takes seconds for every new arm
 BUDGETS = "10,20,50,100,200,400"
 
 

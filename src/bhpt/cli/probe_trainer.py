@@ -1,17 +1,17 @@
-"""The smallest trainer there is, with which `bhpt doctor` tries a worker."""
+"""A trainer that does nothing, with which `bhpt doctor` tests a worker."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 
 class Probe:
-    """Learns nothing, and saves that."""
+    """Reports a constant loss, and saves it."""
 
     def __init__(self, config: Mapping[str, object]) -> None:
         self._loss = float(str(config["loss"]))
 
     def step(self) -> float:
-        """The loss that it was told."""
+        """The loss of the configuration."""
         return self._loss
 
     def save(self, folder: Path) -> None:

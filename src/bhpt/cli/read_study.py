@@ -1,4 +1,4 @@
-"""Look at a study without touching it."""
+"""Read a study for a command; nothing is locked or written."""
 
 from dataclasses import dataclass
 
@@ -8,14 +8,14 @@ from bhpt.tuning.folder import StudyFolder
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
-    """A study as it was a moment ago.
+class StudySnapshot:
+    """A study as it was when it was read.
 
     Attributes:
         address: Where it is.
         folder: Its files.
-        state: All of it.
-        lease: Who holds it.
+        state: What its events fold to.
+        lease: Which driver holds it.
         changed: When its last event was written, ISO 8601 in UTC.
     """
 
@@ -27,11 +27,11 @@ class Seen:
 
     @property
     def is_running(self) -> bool | None:
-        """Whether its driver lives; None if that cannot be seen from here."""
+        """Whether its driver's process exists; None if it is on another machine or container."""
         return False if self.lease.holder is None else self.lease.holder.is_alive()
 
 
-def see(study: str) -> Seen:
+def read_snapshot(study: str) -> StudySnapshot:
     """Read a study.
 
     Raises:
@@ -42,4 +42,4 @@ def see(study: str) -> Seen:
         lease = reader.lease()
         recorded = reader.read_recorded()
     state = fold(event for event, _ in recorded)
-    return Seen(address, StudyFolder.of(address), state, lease, recorded[-1][1])
+    return StudySnapshot(address, StudyFolder.of(address), state, lease, recorded[-1][1])

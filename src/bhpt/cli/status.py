@@ -7,7 +7,7 @@ from rich.text import Text
 
 from bhpt.cli.consoles import page, put
 from bhpt.cli.formatting import resume_command
-from bhpt.cli.read_study import Seen, see
+from bhpt.cli.read_study import StudySnapshot, read_snapshot
 from bhpt.cli.renderables import flights_table, standings_table, summary
 from bhpt.reports.progress import progress_of
 
@@ -16,7 +16,7 @@ def status(
     study: Annotated[str, typer.Argument(help="Its file or address.", metavar="STUDY")],
 ) -> None:
     """Say where a study stands."""
-    seen = see(study)
+    seen = read_snapshot(study)
     console = page()
     clock = max(seen.state.clock, seen.lease.clock) if seen.is_running else seen.state.clock
     progress = progress_of(seen.state, clock)
@@ -31,7 +31,7 @@ def status(
         console.print(Text(f"\ncheckpoint of the best: {checkpoint}"), soft_wrap=True)
 
 
-def _phase(seen: Seen) -> str:
+def _phase(seen: StudySnapshot) -> str:
     """Whether it runs, waits to be resumed, or is done."""
     holder = seen.lease.holder
     if seen.is_running:

@@ -1,4 +1,4 @@
-"""One thread for the driver's matrices, all the others for the training.
+"""One thread for the driver's linear algebra; the other cores are for training.
 
 Decisions are small matrices: threads of a linear algebra library would gain nothing there and
 fight with the training workers for the cores. The libraries read these variables once, when they
@@ -13,13 +13,16 @@ _ours: list[str] = []
 
 
 def keep_to_one() -> None:
-    """Call before numpy is imported; what the user has set stays."""
+    """Set one thread for linear algebra, except where the user has set a number.
+
+    Must be called before numpy is imported.
+    """
     missing = [name for name in _VARIABLES if name not in os.environ]
     _ours.extend(missing)
     os.environ.update(dict.fromkeys(missing, "1"))
 
 
 def give_back() -> None:
-    """Call once the libraries are loaded and before workers start."""
+    """Remove the variables again, before workers start and inherit them."""
     while _ours:
         os.environ.pop(_ours.pop(), None)

@@ -24,7 +24,7 @@ SPACE = {
     "decay": (1e-6, 1e-2, "log"),
     "activation": ["tanh", "relu"],
 }
-"""What `make tune` searches."""
+"""The search space of `make tune`."""
 
 _HELD_OUT = 500  # images whose loss is reported
 _SPLIT_SEED = 0

@@ -135,7 +135,7 @@ def _losses(state: State, arm: int) -> list[float]:
 
 
 def _hyper_parameters(state: State) -> dict[str, str]:
-    """From the hyper-parameters of the arms that were tried to columns of their own."""
+    """Column name of every hyper-parameter of the arms that were tried, by its own name."""
     names = dict.fromkeys(name for arm in sorted(state.tried) for name in state.configs[arm])
     return {name: f"config.{name}" for name in names}
 
@@ -145,7 +145,7 @@ def _settings(config: Config, names: dict[str, str]) -> Row:
 
 
 def _finite(value: object) -> object:
-    """The value with floats that JSON does not have as text."""
+    """The value with non-finite floats replaced by text, since JSON has none."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, dict):

@@ -1,9 +1,9 @@
-"""Search spaces: what a configuration is, how it becomes numbers, where new ones come from."""
+"""Search spaces: configurations, their encodings, sampling of new ones."""
 
 from bhpt.spaces.configs import Config, plain_config
 from bhpt.spaces.files import load_space
 from bhpt.spaces.inferred_ranges import encode_configs
-from bhpt.spaces.name_roles import ROLES, meanings
+from bhpt.spaces.name_roles import ROLES, encode_roles
 from bhpt.spaces.space import Space, parse_space
 
 __all__ = [
@@ -11,8 +11,8 @@ __all__ = [
     "Config",
     "Space",
     "encode_configs",
+    "encode_roles",
     "load_space",
-    "meanings",
     "parse_space",
     "plain_config",
 ]

@@ -14,11 +14,11 @@ CATEGORY = 0.5
 """One-hot height: two unequal categories lie √½ apart, less than the two ends of a range."""
 
 NEUTRAL = 0.5
-"""What a number reads where its hyper-parameter is inactive: as far from either end."""
+"""Value of a number's column where its hyper-parameter is inactive: the middle of the range."""
 
 
 def min_max(numbers: FloatArray) -> FloatArray:
-    """Scale to [0, 1] without overflow; a constant becomes no column at all, [K] to [K, 0 or 1]."""
+    """Scale to [0, 1] without overflow, [K] to [K, 1]; a constant gives no column, [K, 0]."""
     low, high = float(numbers.min()), float(numbers.max())
     width = high / 2 - low / 2
     if not width > 0:
@@ -27,24 +27,27 @@ def min_max(numbers: FloatArray) -> FloatArray:
 
 
 def one_hot(codes: Sequence[int], categories: int) -> FloatArray:
-    """A column of height `CATEGORY` for each category, [K, C]; a negative code is no category."""
+    """One column for each category, `CATEGORY` where it is chosen, else 0, [K, C].
+
+    A negative code belongs to no category, so its row is zero.
+    """
     chosen = np.asarray(codes)[:, None] == np.arange(categories)[None, :]
     return np.where(chosen, CATEGORY, 0.0)
 
 
 def scatter(columns: FloatArray, active: BoolArray, fill: float) -> FloatArray:
-    """Columns known for active configurations only, with `fill` for all others, [K, C]."""
+    """Columns of the active configurations, extended with `fill` for all others, [K, C]."""
     spread = np.full((len(active), columns.shape[1]), fill)
     spread[active] = columns
     return spread
 
 
 def indicator(active: BoolArray) -> FloatArray:
-    """A column that says where a conditional hyper-parameter is active, [K, 1]."""
+    """One column: `CATEGORY` where a conditional hyper-parameter is active, else 0, [K, 1]."""
     return np.where(active, CATEGORY, 0.0)[:, None]
 
 
 def join(columns: Sequence[FloatArray], rows: int) -> FloatArray:
-    """Side by side; one zero column if nothing varies, [K, D]."""
+    """Concatenate columns, [K, D]; a single zero column if there are none."""
     flat = [block[:, j] for block in columns for j in range(block.shape[1])]
     return np.column_stack(flat) if flat else np.zeros((rows, 1))

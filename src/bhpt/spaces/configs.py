@@ -35,19 +35,23 @@ def plain_config(config: Mapping[str, object]) -> Config:
 
 
 def plain_configs(configs: Sequence[Mapping[str, object]]) -> list[Config]:
-    """All configurations of a list, plain."""
+    """`plain_config` of every configuration of a list.
+
+    Raises:
+        Misuse: If the list is empty or a value has no JSON form.
+    """
     if not configs:
         raise Misuse("no configurations: give at least one dictionary of hyper-parameters")
     return [plain_config(config) for config in configs]
 
 
 def identity(config: Config) -> str:
-    """A text that two configurations share exactly if they are equal."""
+    """Canonical JSON text: equal for two configurations if and only if they are equal."""
     return json.dumps(config, sort_keys=True)
 
 
 def _plain_value(value: object) -> object:
-    """What JSON does not know but a configuration may hold."""
+    """Convert a numpy value to a plain one, for `json.dumps`."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     raise TypeError(f"a value of type {type(value).__name__}")

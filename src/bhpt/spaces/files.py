@@ -10,7 +10,7 @@ from bhpt.spaces.space import Space, parse_space
 
 
 def load_space(path: str | Path) -> Space | list[Config]:
-    """Read what `--space FILE` names.
+    """Read a search space from a file, such as the one given as `--space FILE`.
 
     A JSON or YAML file holds ConfigSpace's own form, the short form, or a list of
     configurations.

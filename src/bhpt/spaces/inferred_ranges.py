@@ -1,6 +1,6 @@
-"""Encode a plain list of configurations, whose ranges nobody declared.
+"""Encode a list of configurations without declared ranges.
 
-The scale of a number is read off its values: a learning rate that spans decades is compared by
+The scale of a number is inferred from its values: a learning rate that spans decades is compared by
 its logarithm, a momentum close to one by the logarithm of its distance from one.
 
 Notation:
@@ -17,8 +17,8 @@ from bhpt.spaces.columns import NEUTRAL, indicator, join, min_max, one_hot, scat
 
 _DECADES = 15.0  # max/min above which a positive number is compared by its logarithm
 _NEAR_ONE = 0.95  # median above which a number in [0, 1] is compared by its distance from one
-_FLOOR = 1e-7  # the least distance from one that is told apart
-_NAMES = 64  # more distinct words than this, all different, are names and not categories
+_FLOOR = 1e-7  # smaller distances from one count as this one
+_NAMES = 64  # above this many values, all distinct, a text identifies its arm: no categories
 _CATEGORIES = 1024  # more columns than this for one hyper-parameter would not fit in memory
 
 
@@ -28,7 +28,7 @@ def encode_configs(configs: Sequence[Mapping[str, object]]) -> FloatArray:
     Numbers take one column (logarithmic if positive and spanning more than a factor of 15,
     log(1 - x) if within [0, 1] and mostly above 0.95, linear otherwise); everything else is
     one-hot over its sorted distinct values. A key that some configurations lack is conditional:
-    it reads as neutral there, and a further column says where it is present. Constants take no
+    its column is neutral there, and a further column marks where it is present. Constants take no
     column, nor does a text that differs in each of very many configurations, as names do: all
     pairs would be equally far apart.
 
@@ -61,7 +61,7 @@ def encode_configs(configs: Sequence[Mapping[str, object]]) -> FloatArray:
 
 
 def _encode_values(name: str, values: Sequence[object]) -> tuple[FloatArray, float]:
-    """Columns of one hyper-parameter where it is present, and what it reads elsewhere."""
+    """Columns of one hyper-parameter where it is present, and the fill value elsewhere."""
     if all(_is_number(value) for value in values):
         numbers = np.array([float(value) for value in values])  # type: ignore[arg-type]
         if not np.isfinite(numbers).all():
@@ -71,14 +71,14 @@ def _encode_values(name: str, values: Sequence[object]) -> tuple[FloatArray, flo
 
 
 def _is_number(value: object) -> bool:
-    """Whether a value is compared by size; true and false are categories."""
+    """Whether a value is encoded as a number; true and false are categories."""
     if isinstance(value, bool | np.bool_):
         return False
     return isinstance(value, int | float | np.integer | np.floating)
 
 
 def _straighten(numbers: FloatArray) -> FloatArray:
-    """Numbers on the scale on which equal steps matter equally, [K]."""
+    """Numbers on the scale inferred from their range: logarithmic, log(1 - x) or linear, [K]."""
     low, high = float(numbers.min()), float(numbers.max())
     if low > 0 and high / low > _DECADES:
         return np.log(numbers)
@@ -96,14 +96,14 @@ def _encode_categories(name: str, values: Sequence[object]) -> FloatArray:
     if len(distinct) > _CATEGORIES:
         raise Misuse(
             f"hyper-parameter {name!r} has {len(distinct)} distinct values that are not numbers; "
-            f"at most {_CATEGORIES} can be told apart"
+            f"at most {_CATEGORIES} can be encoded"
         )
     rank = {word: place for place, word in enumerate(distinct)}
     return one_hot([rank[word] for word in words], len(distinct))
 
 
 def _word(name: str, value: object) -> str:
-    """A value as text that tells 1 from "1" and sorts the same everywhere."""
+    """A value as canonical text, by which 1 and "1" differ and values are sorted."""
     plain = value.item() if isinstance(value, np.generic) else value
     try:
         return json.dumps(plain, sort_keys=True)

@@ -1,9 +1,9 @@
-"""What hyper-parameters mean, read off their names: a learning rate is one in every search space.
+"""Roles of hyper-parameters, recognised by their names: a learning rate in any search space.
 
-Encoded features compare the arms of one study; their columns mean nothing by themselves. Here a
-configuration is read once more, in units that are the same everywhere (the logarithm of the
-learning rate, not its place within a range), as far as its names are the usual ones. Whatever has
-another name is unknown, and nothing is guessed about it.
+Encoded features compare the arms of one study; a column has no meaning outside it. Here a
+configuration is encoded a second time, by role, in units that are the same in every study (the
+logarithm of the learning rate, not its position within a range). Hyper-parameters whose names are
+not recognised have no role and are left out.
 
 Notation:
     K  configurations, M  roles.
@@ -17,7 +17,7 @@ import numpy as np
 
 from bhpt.domain import FloatArray
 
-_LEAST = 1e-10  # what is logarithmic counts from here on: no decay at all is a very small one
+_LEAST = 1e-10  # lower bound before a logarithm, so that a decay of 0 is a very small one
 
 
 def _log(x: FloatArray) -> FloatArray:
@@ -25,7 +25,7 @@ def _log(x: FloatArray) -> FloatArray:
 
 
 def _from_one(x: FloatArray) -> FloatArray:
-    """The logarithm of the distance from one, where momenta differ."""
+    """The logarithm of the distance from one: the scale on which momenta differ."""
     return np.log10(np.clip(1.0 - x, 1e-7, 2.0))
 
 
@@ -35,17 +35,17 @@ def _plain(x: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class _Role:
-    """What a number is there for.
+    """A role that a number can have, and how it is scaled.
 
     Attributes:
-        name: What we call it.
-        words: A pattern of the names that people give it.
-        scale: The scale on which equal steps matter equally.
-        centre: A usual value on this scale.
-        width: A usual distance from it.
-        least: A value below it has another role.
-        most: And so has one above it.
-        reaches: And so have values that are all below this.
+        name: Name of the role and of its column.
+        words: Regular expression of hyper-parameter names.
+        scale: Transformation to the scale on which equal steps matter equally.
+        centre: A usual value on this scale; becomes 0.
+        width: A usual distance from it; becomes 1.
+        least: The role requires every value to be at least this.
+        most: The role requires every value to be at most this.
+        reaches: The role requires the largest value to be at least this.
     """
 
     name: str
@@ -58,7 +58,7 @@ class _Role:
     reaches: float = -np.inf
 
 
-# the first role whose words and range fit is taken, so the special ones come before the general
+# the first role whose name and range match is taken, so special roles precede general ones
 _NUMBERS = (
     _Role("linear decay", r"linear_decay", _log, -5.5, 1.0, 0.0, 0.5),
     _Role("decay rate", r"(lr|learning_rate|exponential|exp)_decay(_rate)?", _log, -4.5, 1.0,
@@ -100,16 +100,17 @@ _WORDS = (
     ("rate falls", r"(lr_)?schedul(e|er)", r"cos.*|exp.*|step.*|multi_?step.*|inv.*|linear|poly.*"),
     ("normalised", r"(use_)?((batch|layer)_?)?norm(ali[sz]ation)?|(use_)?bn", r"true|.*norm.*"),
     ("residual", r"(use_)?(residuals?|skip(_connections?)?)", r"true"),
-)  # a role, the names of the hyper-parameter, and the values that have it
+)  # role, pattern of hyper-parameter names, pattern of the values that have the role
 
 ROLES = (*(role.name for role in _NUMBERS), *(name for name, _, _ in _WORDS))
 """The roles, in the order of their columns."""
 
 
-def meanings(configs: Sequence[Mapping[str, object]]) -> FloatArray:
-    """What configurations say in every search space, about 0 ± 1 where usual; NaN if unknown.
+def encode_roles(configs: Sequence[Mapping[str, object]]) -> FloatArray:
+    """Encode configurations by the roles of their hyper-parameters, alike for every search space.
 
-    Several hyper-parameters of one role (`units1`, `units2`) count by their mean.
+    Usual values lie within about 0 ± 1; a role that a configuration lacks is NaN. Several
+    hyper-parameters with the same role (`units1`, `units2`) are averaged.
 
     Args:
         configs: K dictionaries.
@@ -128,14 +129,14 @@ def meanings(configs: Sequence[Mapping[str, object]]) -> FloatArray:
 
 
 def _spelled(name: str) -> str:
-    """learningRate, learning-rate and optim.learning_rate are one name."""
+    """Normalise: learningRate, learning-rate and optim.learning_rate become learning_rate."""
     last = name.rsplit(".", 1)[-1].rsplit(":", 1)[-1].rsplit("/", 1)[-1]
     snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", last)
     return re.sub(r"[^a-z0-9]+", "_", snake.lower()).strip("_")
 
 
 def _by_number(name: str, values: Sequence[object]) -> list[tuple[str, FloatArray]]:
-    """The role of a number, if its name and its values have one."""
+    """Role and scaled column of a numeric hyper-parameter; empty if name or values match none."""
     numbers = np.array([_number(value) for value in values])
     known = np.isfinite(numbers)
     if not known.any():
@@ -149,14 +150,18 @@ def _by_number(name: str, values: Sequence[object]) -> list[tuple[str, FloatArra
 
 
 def _number(value: object) -> float:
-    """A value that is compared by size, NaN for any other."""
+    """A numeric value as float, NaN for any other."""
     if isinstance(value, bool | np.bool_):
         return np.nan
     return float(value) if isinstance(value, int | float | np.integer | np.floating) else np.nan
 
 
 def _by_word(name: str, values: Sequence[object]) -> list[tuple[str, FloatArray]]:
-    """Roles of a choice among words: 1 where a word has the role, -1 where another is chosen."""
+    """Roles and columns of a categorical hyper-parameter.
+
+    A column is 1 where the value has the role, -1 where it has another value, NaN where there is
+    none.
+    """
     found = []
     for role, names, words in _WORDS:
         if re.fullmatch(names, name):
@@ -171,7 +176,7 @@ def _by_word(name: str, values: Sequence[object]) -> list[tuple[str, FloatArray]
 
 
 def _mean(columns: list[FloatArray]) -> FloatArray:
-    """The mean of what is known, [K]; NaN where nothing is."""
+    """Mean over columns without their NaN entries, [K]; NaN where all are NaN."""
     stacked = np.stack(columns)
     known = np.isfinite(stacked)
     total = np.where(known, stacked, 0.0).sum(axis=0)

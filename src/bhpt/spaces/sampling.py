@@ -1,4 +1,4 @@
-"""Draw candidates from a space: evenly over all of it, or near configurations that did well.
+"""Sample candidates from a space: evenly over all of it, or near good configurations.
 
 Both work on ConfigSpace's vectors: numbers in [0, 1], categories and ranks as whole numbers,
 NaN where inactive. Conditions and forbidden combinations are ConfigSpace's own.
@@ -19,7 +19,7 @@ from scipy.stats import qmc
 from bhpt.domain import FloatArray
 from bhpt.spaces.configs import Config, identity, plain_config
 
-_ROUNDS = 8  # batches of candidates before a space is taken to hold no more of them
+_ROUNDS = 8  # batches sampled before a space is taken to be exhausted
 _STEPS = (0.02, 0.06, 0.2)  # spread of a move, as a part of the range
 _SWITCH = 0.25  # how often a move changes a category
 
@@ -87,7 +87,7 @@ def _quantiles(parameter: Any, u: FloatArray, rng: np.random.Generator) -> Float
     if isinstance(parameter, ConfigSpace.OrdinalHyperparameter):
         ranks: FloatArray = np.floor(u * len(parameter.sequence))
         return ranks
-    # a shaped distribution: its own draws, in the order of the quantiles asked for
+    # a non-uniform distribution: its own samples, in the order of the quantiles
     state = np.random.RandomState(int(rng.integers(2**32)))  # ConfigSpace's type
     drawn = np.sort(np.asarray(parameter.sample_vector(size=len(u), seed=state), float))
     ordered: FloatArray = drawn[np.argsort(np.argsort(u, kind="stable"), kind="stable")]
@@ -97,7 +97,7 @@ def _quantiles(parameter: Any, u: FloatArray, rng: np.random.Generator) -> Float
 def _whole_quantiles(
     parameter: ConfigSpace.UniformIntegerHyperparameter, u: FloatArray
 ) -> FloatArray:
-    """Whole numbers with equal room for each, the first and the last included, [N]."""
+    """Whole numbers with equal probability each, both ends included, [N]."""
     low, high = int(parameter.lower), int(parameter.upper)
     if parameter.log:
         values = np.exp(np.log(low) + u * (np.log(high + 1) - np.log(low)))
@@ -114,7 +114,7 @@ def _move(
     fresh: FloatArray,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Small moves: numbers shift, categories switch now and then, one thing changes for sure."""
+    """Perturb vectors: numbers shift, categories switch at random, at least one entry changes."""
     rows, width = begin.shape
     moves = rng.random((rows, width)) < 0.5
     moves[np.arange(rows), rng.integers(width, size=rows)] = True
@@ -156,7 +156,7 @@ def _keep_valid(
     found: dict[str, Config],
     enough: int,
 ) -> None:
-    """Add the valid ones among the vectors to `found`, until there are enough."""
+    """Add the valid, new configurations among the vectors to `found`, up to a number."""
     for config in _valid(space, vectors):
         if len(found) >= enough:
             return
@@ -164,7 +164,7 @@ def _keep_valid(
 
 
 def _valid(space: ConfigSpace.ConfigurationSpace, vectors: FloatArray) -> Iterator[Config]:
-    """Configurations with what is inactive removed, without the forbidden ones."""
+    """Vectors as configurations: inactive values removed, forbidden combinations left out."""
     simple = not space.conditions and not space.forbidden_clauses
     for vector in vectors:
         values = dict(ConfigSpace.Configuration(space, vector=vector))

@@ -1,4 +1,4 @@
-"""Ranges in the ecosystem's short form, as one writes them by hand.
+"""Search spaces in short form, as dictionaries written by hand.
 
     {"lr": (1e-4, 1e-1, "log"),              # a range on a logarithmic scale
      "units": (16, 512),                     # whole numbers, because both ends are
@@ -115,7 +115,7 @@ def _from_words(name: str, words: Mapping[str, Any]) -> Hyperparameter[Any, Any]
 
 
 def _only(name: str, words: Mapping[str, Any], spellings: Sequence[str]) -> object:
-    """The value under the one spelling that is there."""
+    """The value of the one key among `spellings` that is present."""
     found = [words[word] for word in spellings if word in words]
     if len(found) != 1:
         raise Misuse(f"hyper-parameter {name!r}: give {spellings[0]!r} exactly once")
@@ -130,7 +130,7 @@ def _flag(name: str, value: object) -> bool:
 
 
 def _whole(name: str, kind: object) -> bool | None:
-    """Whether only whole numbers are meant; None to read it off the bounds."""
+    """Whether `type` asks for whole numbers; None if it is missing and the bounds decide."""
     if kind is None:
         return None
     if not isinstance(kind, str) or kind not in _TYPES:

@@ -1,4 +1,4 @@
-"""A search space: encodes configurations and draws candidates. Wraps ConfigSpace.
+"""A search space: encodes configurations and samples candidates. Wraps ConfigSpace.
 
 Notation:
     K  configurations, D  columns.
@@ -22,7 +22,7 @@ from bhpt.spaces.short_form import first_line, from_short_form
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """Declared ranges. Equal text means equal space, encoding and draws.
+    """Declared ranges. Equal text means equal space, encoding and samples.
 
     Attributes:
         text: ConfigSpace's own JSON form, which is what a study stores.
@@ -77,8 +77,8 @@ class Space:
         """Encode configurations to numbers in [0, 1], whatever other configurations there are.
 
         Numbers and ranks take one column on their declared scale, categories are one-hot,
-        constants take none. A conditional hyper-parameter reads as neutral where it is
-        inactive; each condition has a further column that says where it holds.
+        constants take none. A conditional hyper-parameter has a neutral value where it is
+        inactive; each condition has a further column that marks where it holds.
 
         Returns:
             Finite numbers, [K, D], with D at least 1.
@@ -131,7 +131,11 @@ class Space:
 
 
 def parse_space(given: object) -> Space | list[Config]:
-    """Whatever a user may call a space: ranges to draw from, or a list of configurations."""
+    """Convert a user's search space: ranges to sample from, or a list of configurations.
+
+    Raises:
+        Misuse: If it is neither, or not valid.
+    """
     if isinstance(given, Space | ConfigSpace.ConfigurationSpace | Mapping):
         return Space.of(given)
     if isinstance(given, Sequence) and not isinstance(given, str | bytes):
@@ -148,7 +152,7 @@ def _without_repeats(configs: list[Config]) -> list[Config]:
 
 
 def _without_child(condition: Any) -> Any:  # noqa: ANN401  # any JSON value
-    """A condition as it is whoever depends on it."""
+    """A condition in JSON form without the hyper-parameter that depends on it."""
     if isinstance(condition, dict):
         return {key: _without_child(value) for key, value in condition.items() if key != "child"}
     if isinstance(condition, list):
@@ -157,7 +161,7 @@ def _without_child(condition: Any) -> Any:  # noqa: ANN401  # any JSON value
 
 
 def _encode(parameter: Any, values: list[Any]) -> tuple[FloatArray, float]:  # noqa: ANN401  # ConfigSpace's generic base
-    """Columns of one hyper-parameter where it is active, and what it reads elsewhere."""
+    """Columns of one hyper-parameter where it is active, and the fill value elsewhere."""
     if isinstance(parameter, ConfigSpace.Constant):
         return np.zeros((len(values), 0)), 0.0
     if isinstance(parameter, ConfigSpace.CategoricalHyperparameter):
@@ -178,7 +182,11 @@ def _encode(parameter: Any, values: list[Any]) -> tuple[FloatArray, float]:  # n
 
 
 def _places(name: str, values: list[Any], choices: list[Any]) -> list[int]:
-    """Where each value stands among the choices."""
+    """Index of each value among the choices.
+
+    Raises:
+        Misuse: If a value is not one of them.
+    """
     place = {json.dumps(_plain(choice)): number for number, choice in enumerate(choices)}
     try:
         return [place[json.dumps(_plain(value))] for value in values]

@@ -74,6 +74,6 @@ class Address:
 
 
 def _hidden(text: str) -> str:
-    """An address without what may be a password."""
+    """An address without its user and password, for messages."""
     head, at, tail = text.rpartition("@")
     return f"{head.partition('://')[0]}://…{at}{tail}" if at else text

@@ -32,12 +32,18 @@ _BROKEN = ("malformed", "not a database", "file is encrypted")
 
 @contextmanager
 def naming_faults(where: str) -> Iterator[None]:
-    """Turn a database's errors into ours."""
+    """Convert SQLAlchemy's errors.
+
+    Raises:
+        Busy: The database is locked or the connection was lost; try again.
+        Damaged: The file is not a sound database.
+        StoreFailed: Anything else.
+    """
     try:
         yield
     except DBAPIError as error:
-        said = str(error.orig).strip().splitlines()
-        line = said[0] if said else type(error.orig).__name__
+        lines = str(error.orig).strip().splitlines()
+        line = lines[0] if lines else type(error.orig).__name__
         if is_busy(error):
             raise Busy(f"{where} is locked: {line}") from error
         if any(word in line.lower() for word in _BROKEN):

@@ -32,8 +32,8 @@ def file_engine(file: Path, *, writable: bool, patience_s: float) -> Engine:
 
     Args:
         file: The study.
-        writable: Otherwise every write is refused by SQLite itself.
-        patience_s: How long to wait for somebody else's lock.
+        writable: Whether it is opened for writing; otherwise SQLite refuses every write.
+        patience_s: Seconds to wait for a lock of another process.
     """
     mode = "rw" if writable else "ro"
     address = f"file:{quote(str(file.absolute()))}?mode={mode}"
@@ -43,7 +43,11 @@ def file_engine(file: Path, *, writable: bool, patience_s: float) -> Engine:
             address, uri=True, timeout=patience_s, isolation_level=None, check_same_thread=False
         )
         if writable:
-            connection.execute("PRAGMA synchronous=FULL")
+            try:
+                connection.execute("PRAGMA synchronous=FULL")
+            except BaseException:
+                connection.close()
+                raise
         return connection
 
     engine = create_engine(
@@ -92,7 +96,7 @@ def inspect_file(file: Path) -> None:
 
 
 def check_file(engine: Engine, file: Path) -> None:
-    """SQLite's own check of the whole file.
+    """Run SQLite's integrity check over the whole file.
 
     Raises:
         Damaged: Something is wrong with it.
@@ -134,7 +138,7 @@ def create_file(file: Path, fill: Callable[[Engine], None]) -> None:
 
 
 def exists(file: object) -> Exists:
-    """The refusal to create what is there."""
+    """The error for a study that exists already."""
     return Exists(f"{file} exists already: go on with `bhpt resume {file}` or name another file")
 
 

@@ -31,11 +31,11 @@ class Holder:
 
     @classmethod
     def from_text(cls, text: str) -> "Holder":
-        """What was stored."""
+        """Parse what `to_text` wrote."""
         return cls(**json.loads(text))
 
     def to_text(self) -> str:
-        """What is stored."""
+        """JSON text for the lease table."""
         return json.dumps(asdict(self))
 
     def is_alive(self) -> bool | None:
@@ -49,7 +49,7 @@ class Holder:
 
 
 def _space() -> str:
-    """This boot and process-id namespace; empty where the system does not tell."""
+    """This boot and process-id namespace; empty where the system does not expose them."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot} {os.readlink('/proc/self/ns/pid')}"  # noqa: PTH115  # not a path to follow
@@ -58,7 +58,7 @@ def _space() -> str:
 
 
 def _born(pid: int) -> int:
-    """Start of a process in ticks since boot; 0 if there is none, or only its remains."""
+    """Start of a process in ticks since boot; 0 if it does not exist or is a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -33,7 +33,7 @@ _NOBODY = ""
 _open_here: set[tuple[str, int]] = set()
 """Leases that this process holds: one that a full disk kept from being released is not held."""
 
-# built once: an append is on the way of every unit
+# built once, since every unit appends
 _FROM = (
     select(events.c.position, events.c.digest)
     .where(events.c.study == bindparam("study"), events.c.position >= bindparam("position"))
@@ -58,8 +58,8 @@ class Lease:
     Attributes:
         token: Grows by one at each takeover.
         holder: The driver, None if nobody holds the study.
-        beat: Grows with every sign of life.
-        clock: The study's clock at the last one.
+        beat: Counts renewals.
+        clock: The study's clock at the last renewal.
     """
 
     token: int
@@ -69,7 +69,7 @@ class Lease:
 
 
 class Reader(Closing):
-    """A study that is only looked at."""
+    """A study opened for reading."""
 
     def __init__(self, address: Address, engine: Engine) -> None:
         self._address = address
@@ -114,7 +114,7 @@ class Reader(Closing):
             return _lease(connection, self._address)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._engine.dispose()
 
 
@@ -152,7 +152,7 @@ class Store(Reader):
                 self._beat(connection, clock)
 
     def renew(self, clock: float) -> None:
-        """A sign of life, with the study's clock.
+        """Renew the lease and store the study's clock.
 
         Raises:
             Busy: The store is locked.
@@ -163,7 +163,7 @@ class Store(Reader):
             self._beat(connection, clock)
 
     def release(self) -> None:
-        """Let go of the study, so that the next driver need not wonder."""
+        """Release the lease, so that the next driver can take it at once."""
         with naming_faults(str(self._address)), self._engine.begin() as connection:
             connection.execute(
                 update(leases)
@@ -172,7 +172,7 @@ class Store(Reader):
             )
 
     def close(self) -> None:
-        """Release, and let go of the database."""
+        """Release the lease and close the database."""
         try:
             self.release()
         except (Busy, StoreFailed):
@@ -198,7 +198,7 @@ def create_store(
 
     Args:
         where: A new file, or an address.
-        first: What it begins with.
+        first: Its first events.
         patience_s: How long an append waits for somebody else's lock on the database.
 
     Raises:
@@ -229,9 +229,8 @@ def open_store(
     Args:
         where: Its file or address.
         patience_s: How long an append waits for somebody else's lock on the database.
-        stale_s: How long the holder may give no sign of life, where its process cannot be seen
-            from here, before it is taken for dead.
-        sleep: How to wait.
+        stale_s: Seconds without a renewal after which a holder on another machine counts as dead.
+        sleep: Waits for so many seconds.
 
     Raises:
         InUse: Another driver holds it.
@@ -259,7 +258,7 @@ def read_store(where: str | Path | Address) -> Reader:
 
 @contextmanager
 def _locked_is_misuse(address: Address) -> Iterator[None]:
-    """There is nothing else to do than to open the store, so waiting has its end."""
+    """Convert Busy to InUse while a store is opened, when no caller could wait any longer."""
     try:
         yield
     except Busy:
@@ -273,7 +272,7 @@ def _engine(address: Address, *, writable: bool, patience_s: float) -> Engine:
 
 
 def _open_engine(address: Address, *, writable: bool) -> Engine:
-    """An engine on a study that was found to be sound."""
+    """An engine on a study, after its format and integrity were checked."""
     if address.file is not None:
         inspect_file(address.file)
     engine = _engine(address, writable=writable, patience_s=PATIENCE_S)
@@ -289,7 +288,7 @@ def _open_engine(address: Address, *, writable: bool) -> Engine:
 
 
 def _server_engine(address: Address, patience_s: float) -> Engine:
-    """PostgreSQL; a lock is waited for as long as for SQLite's."""
+    """An engine on PostgreSQL with the same lock timeout as for SQLite."""
     wait = max(1, round(patience_s * 1000))
     return create_engine(
         address.url,
@@ -333,7 +332,7 @@ def _check_format(engine: Engine, address: Address) -> None:
 
 
 def _extend(connection: Connection, address: Address, bodies: Sequence[str], expected: int) -> bool:
-    """Insert events at their place; says whether they were new."""
+    """Insert events after the first `expected` ones; returns whether they were new."""
     place = {"study": address.study, "position": expected}
     there = [tuple(row) for row in connection.execute(_FROM, place)]
     previous = FIRST_DIGEST
@@ -389,10 +388,13 @@ def _lease(connection: Connection, address: Address, *, locked: bool = False) ->
 def _watch(
     engine: Engine, address: Address, stale_s: float, sleep: Callable[[float], None]
 ) -> Lease:
-    """The lease of a study that nobody holds any more.
+    """Wait until no living driver holds the study; returns its lease.
 
-    No clocks are compared: a holder that cannot be seen is dead if its beat stands still while
-    we wait.
+    No clocks are compared: a holder on another machine counts as dead if its beat does not change
+    within `stale_s`.
+
+    Raises:
+        InUse: A driver holds it.
     """
     first = _read_lease(engine, address)
     if first.holder is None:
@@ -416,7 +418,14 @@ def _read_lease(engine: Engine, address: Address) -> Lease:
 
 
 def _take(engine: Engine, address: Address, seen: Lease) -> int:
-    """Take the lease, unless somebody else was faster."""
+    """Take the lease.
+
+    Returns:
+        The new token.
+
+    Raises:
+        InUse: Another driver has taken it since `seen` was read.
+    """
     with naming_faults(str(address)), engine.begin() as connection:
         now = _lease(connection, address, locked=True)
         if now.token != seen.token:

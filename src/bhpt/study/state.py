@@ -17,7 +17,7 @@ import numpy as np
 
 from bhpt.domain import Curves, FloatArray, Misuse, Unit
 from bhpt.domain.ledger import Ledger
-from bhpt.spaces import Config, Space, encode_configs, meanings
+from bhpt.spaces import Config, Space, encode_configs, encode_roles
 from bhpt.study.events import (
     ArmClosed,
     ArmsAdded,
@@ -230,7 +230,7 @@ def _(event: ArmsAdded, state: State) -> State:
         state,
         configs=configs,
         features=_encode(state, event.configs),
-        meanings=meanings(configs),
+        meanings=encode_roles(configs),
         curves=curves,
         batches=state.batches + (event.origin == "near"),
         first_arms=state.first_arms if state.attempts else len(configs),

@@ -15,7 +15,7 @@ from bhpt.beliefs.learned.network_inputs import looked_at, observe, see, tried_t
 from bhpt.beliefs.learned.schema import OPINION_NAMES, STUDY_FEATURES, arm_column
 from bhpt.beliefs.scale import estimate_untrained
 from bhpt.domain import Curves, FloatArray, IntArray, View
-from bhpt.spaces import ROLES, meanings
+from bhpt.spaces import ROLES, encode_roles
 from tests.beliefs.learned.cases import (
     KNOWING,
     UNTRAINED,
@@ -274,7 +274,7 @@ def test_of_very_many_untried_arms_a_part_is_looked_at() -> None:
 def test_of_very_many_untried_arms_the_best_by_name_are_looked_at() -> None:
     view = study(0, arms=1500, reports=0)
     rates = np.random.default_rng(0).uniform(-7, 0, 1500)
-    named = replace(view, meanings=meanings([{"learning_rate": 10.0**rate} for rate in rates]))
+    named = replace(view, meanings=encode_roles([{"learning_rate": 10.0**rate} for rate in rates]))
     said = opinions(np, KNOWING, named.meanings)[:, 0]
     best = set(np.argsort(-said)[:50])
     rows = looked_at(named, KNOWING)

@@ -11,7 +11,7 @@ from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.beliefs.learned.network import Weights
 from bhpt.beliefs.learned.weights import shipped
 from bhpt.domain import FloatArray
-from bhpt.spaces import ROLES, meanings
+from bhpt.spaces import ROLES, encode_roles
 from tests.beliefs.learned.cases import some_meanings
 
 SEEDS = range(4)
@@ -126,5 +126,5 @@ def test_what_everybody_knows_is_known(batch_size: int, units: int) -> None:
     """A slow network that drops nearly everything ends worse than a usual one, and begins so."""
     usual = {**USUAL, "batch_size": batch_size, "max_units": units}
     slow = {**usual, "learning_rate": 1e-4, "max_dropout": 0.9}
-    good, bad = opinions(np, shipped("policy"), meanings([usual, slow]))
+    good, bad = opinions(np, shipped("policy"), encode_roles([usual, slow]))
     assert np.all(good[:3] > bad[:3] + 0.1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bhpt.bench.peers.cells import equal_cells
-from bhpt.bench.peers.policy import PeerPolicy, distinct, told
+from bhpt.bench.peers.policy import PeerPolicy, distinct, received_losses
 from bhpt.bench.peers.process import PeerProcess
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import Task
@@ -163,8 +163,8 @@ def test_a_peer_hears_the_lowest_loss_so_far_and_no_worse_than_untrained() -> No
     task = small_task(arms=1, epochs=7, unit=2)
     losses = np.array([np.nan, 3.0, 0.5, np.inf, 0.7, 0.4, 0.9])
     curves = Curves.empty(1, 7).extend(0, losses)
-    assert told(view_of(task, curves), 0) == [1.0, 0.5, 0.4, 0.4]
-    assert told(view_of(task, Curves.empty(1, 7)), 0) == []
+    assert received_losses(view_of(task, curves), 0) == [1.0, 0.5, 0.4, 0.4]
+    assert received_losses(view_of(task, Curves.empty(1, 7)), 0) == []
 
 
 def test_equal_configurations_are_moved_apart_within_the_cube() -> None:

@@ -20,7 +20,7 @@ BASELINES = ("rollout", "hyperband", "gp-ei")  # of the paper's synthetic figure
 REAL_BASELINES = ("smac", "hyperband", "fabolas", "freeze-thaw")  # of its real ones
 SLOW = ("arch2_cifar10", "resnet")  # the task with a family that learns slowly and ends lower
 _SAME = 0.02  # regrets that differ by less are about the same
-_ROUNDING = 0.0005  # nobody counts as behind by less
+_ROUNDING = 0.0005  # smaller differences count as equal
 _PAPER_SECONDS = {"bhpt": 11.89, "hyperband": 0.01, "gp-ei": 0.40, "rollout": 1007.06}
 TIMED_BUDGET = 100
 

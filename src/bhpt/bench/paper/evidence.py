@@ -1,6 +1,6 @@
-"""Means and differences with intervals: what a verdict on a claim rests on.
+"""Means and differences with intervals, on which the verdicts on claims rest.
 
-Policies met the same sets with the same seeds, so they are compared seed by seed. Intervals are 95%
+Policies had the same sets with the same seeds, so they are compared seed by seed. Intervals are 95%
 of Student's t over the seeds.
 """
 
@@ -14,7 +14,7 @@ from bhpt.bench.table import ResultRow
 from bhpt.domain import FloatArray
 
 _LEVEL = 0.975
-_FEWEST = 3  # two seeds that happen to agree prove nothing
+_FEWEST = 3  # fewer seeds give no interval
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def interval(values: FloatArray) -> MeanInterval:
 
 
 class PaperEvidence:
-    """All rows of an evaluation, to be asked about."""
+    """All rows of an evaluation, indexed for queries."""
 
     def __init__(self, rows: Sequence[ResultRow]) -> None:
         """Index the rows."""

@@ -34,7 +34,7 @@ class SavedFigure:
 
     Attributes:
         title: Its heading.
-        caption: What is to be seen.
+        caption: What the figure shows.
         name: File name without ending.
     """
 

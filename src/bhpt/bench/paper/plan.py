@@ -36,7 +36,7 @@ class Scope:
     """How much is run.
 
     Attributes:
-        name: Said on the page.
+        name: Shown on the page.
         synthetic_seeds: Sets of the synthetic task.
         real_seeds: Seeds of every real task.
         synthetic_budgets: Budgets to try on it, in this order.

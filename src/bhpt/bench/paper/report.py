@@ -1,4 +1,4 @@
-"""From what was run to the page: figures, tables, CSV files, paper.html."""
+"""Write the report of an evaluation: figures, tables, CSV files, paper.html."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,7 +47,7 @@ def write_report(collected: Collected, out: Path, command: str) -> list[Claim]:
 
 
 def about_run(collected: Collected) -> list[str]:
-    """What was run, in words."""
+    """The evaluation's scope as sentences for the page."""
     scope = collected.scope
     said = (
         f"A {scope.name} run: {scope.synthetic_seeds} synthetic sets, {scope.real_seeds} seeds on "

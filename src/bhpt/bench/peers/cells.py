@@ -1,4 +1,4 @@
-"""From a point that a peer makes up to an arm, without favouring any arm.
+"""Map points that a peer proposes to arms, so that no arm is favoured.
 
 The arm nearest to a random point of the cube is far more often one near the middle: with a hundred
 arms in seven dimensions a quarter of them get most of the points, and arms near the middle are

@@ -20,7 +20,7 @@ from bhpt.domain import Misuse
 
 Tell = Callable[[str], None]
 _READY = "bhpt-ready.txt"
-_TAIL = 3  # lines of pip's complaint that are passed on
+_TAIL = 3  # lines of pip's error output in the message
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class Environment:
     """What one package needs.
 
     Attributes:
-        name: The package, as a person says it.
+        name: Name of the package.
         version: Its version.
-        steps: What pip is asked for, one call a step; what is heavy and pinned comes first.
-        python: Version that the package's pins have wheels for, where the current one may not do.
+        steps: Requirements of each call of pip; heavy, pinned ones come first.
+        python: Version of Python that has wheels for the package's pins, None for the current one.
     """
 
     name: str
@@ -69,17 +69,17 @@ def ensure(environment: Environment, tell: Tell) -> Path:
 
     Args:
         environment: Which.
-        tell: Told what is going on, a line at a time; not called where there is nothing to do.
+        tell: Called with a line of progress at a time; not called if there is nothing to do.
 
     Raises:
-        Misuse: If it cannot be made: one line with the end of pip's complaint.
+        Misuse: If it cannot be made: one line with the end of pip's error output.
     """
     folder = home() / environment.label
     python = folder / "bin" / "python"
     if _is_made(environment, folder):
         return python
     with _alone(folder, tell):
-        if not _is_made(environment, folder):  # nobody else made it while this one waited
+        if not _is_made(environment, folder):  # no other process made it in the meantime
             _make(environment, folder, tell)
     return python
 
@@ -131,7 +131,7 @@ def _interpreter(environment: Environment) -> str:
 
 
 def _call(command: list[str], environment: Environment, tell: Tell) -> None:
-    """Run one step of an installation, passing on what pip says it is doing."""
+    """Run one step of an installation and report pip's progress."""
     lines: list[str] = []
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

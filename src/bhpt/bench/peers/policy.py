@@ -1,11 +1,11 @@
 """A peer behind the interface of a policy, so that the one simulator runs them all.
 
-The accounting is everybody's: a unit at a time, resumed where the arm stands, a hard stop at the
-budget. A peer is told the lowest loss so far after every unit, at most that of the untrained model:
-that is what a run is scored by, and no peer has to cope with NaN, infinity or 1e30.
+The accounting is the same for all: one unit at a time, resumed where the arm stands, a hard stop at
+the budget. A peer receives the lowest loss so far after every unit, at most that of the untrained
+model: a run is scored by it, and no peer has to handle NaN, infinity or 1e30.
 
-Deciding sends nothing but answers to the peer's process, so the time of a decision is the peer's
-own thinking and a pipe's few microseconds; starting the process and imports are not in it.
+A decision only sends answers to the peer's process, so its time is the peer's computation and a few
+microseconds for the pipe; starting the process and imports are not included.
 """
 
 import numpy as np
@@ -15,15 +15,15 @@ from bhpt.bench.peers.process import PeerBegin, PeerProcess, PeerRequest
 from bhpt.domain import FloatArray, Misuse, View
 from bhpt.policies.interface import Decision, Explanation
 
-_IDLE = 1000  # requests in a row for what is trained already: the peer has nothing new to try
-_APART = 1e-4  # between configurations that are the same: the same arm must not be meant twice
+_IDLE = 1000  # requests in a row that need no training, after which the peer counts as done
+_APART = 1e-4  # distance given to equal configurations, so that a point identifies one arm
 
 
 class PeerPolicy:
-    """Follows what a peer asks for. Unlike our policies it lives through one run and keeps state.
+    """Follows a peer's requests. Unlike other policies it keeps the state of one run.
 
-    A peer's process cannot be asked about a past that it has not lived through, so a view must
-    continue the run that this object is in, or be the first of a new one.
+    A peer's process cannot return to an earlier moment, so a view must continue the current run or
+    be the first of a new one.
     """
 
     def __init__(self, name: str, method: str, process: PeerProcess) -> None:
@@ -38,11 +38,11 @@ class PeerPolicy:
 
     @staticmethod
     def get_ready(features: FloatArray) -> None:
-        """Do what does not belong to any decision before decisions are timed."""
+        """Precompute what depends on the features only, before decisions are timed."""
         equal_cells(distinct(features))
 
     def decide(self, view: View) -> Decision | None:
-        """The next unit that the peer wants; what it leaves over goes to the best arm."""
+        """The next unit that the peer requests; once it requests none, the best arm goes on."""
         if len(view.pending):
             raise Misuse(f"peer {self._name} decides one unit at a time: use one worker")
         if not view.choosable.any():
@@ -59,7 +59,7 @@ class PeerPolicy:
         return Decision(arm, Explanation.in_words(why, view.arms))
 
     def _follow(self, view: View) -> None:
-        """Begin a run, or check that this view is the next moment of the one begun."""
+        """Begin a run, or check that this view continues the current one."""
         trained = view.curves.visited[view.curves.reports[:, 0]].tolist()
         if not trained:
             self._begin(view)
@@ -87,15 +87,15 @@ class PeerPolicy:
         for _ in range(_IDLE):
             if self._request is None:
                 return
-            values = told(view, self._request.arm)
+            values = received_losses(view, self._request.arm)
             if len(values) < self._request.to:
                 return
             self._request = self._process.answer(self._run, values)
         self._request = None
 
 
-def told(view: View, arm: int) -> list[float]:
-    """What a peer hears of an arm: min(ℓ_0, lowest loss so far) after each of its units."""
+def received_losses(view: View, arm: int) -> list[float]:
+    """Values of an arm that a peer receives: min(ℓ_0, lowest loss so far) after each unit."""
     if view.untrained is None:
         raise Misuse("a peer needs the loss of an untrained model: none is known")
     curve = view.curves.of_arm(arm)
@@ -106,7 +106,7 @@ def told(view: View, arm: int) -> list[float]:
 
 
 def distinct(features: FloatArray) -> FloatArray:
-    """Features of which no two rows are the same, moved by as little as can be, [K, D]."""
+    """Features with equal rows moved apart by the smallest possible amount, [K, D]."""
     moved = np.array(features, float)
     seen: dict[bytes, int] = {}
     for arm, row in enumerate(np.round(features, 9)):

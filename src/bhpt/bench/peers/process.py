@@ -1,7 +1,7 @@
-"""The simulator's side of the conversation with a peer's process; `adapters/serve.py` is the other.
+"""The simulator's side of the protocol with a peer's process; `adapters/serve.py` is the other.
 
-A process is started once and plays run after run, since importing some of the packages takes
-seconds. It lives in a session of its own, so that an interrupt reaches only the benchmark, and
+A process is started once and serves run after run, since importing some of the packages takes
+seconds. It has a session of its own, so that an interrupt reaches only the benchmark, and
 ends by itself when its input is closed, however the benchmark ends.
 """
 
@@ -20,13 +20,13 @@ from bhpt.bench.workers import ONE_THREAD
 from bhpt.domain import Misuse
 from bhpt.domain.closing import Closing
 
-PATIENCE_S = 900.0  # for one answer; the slowest peer thinks for seconds
-_TAIL = 400  # characters of a crashed peer's last words that are passed on
+PATIENCE_S = 900.0  # for one answer; the slowest peer takes seconds
+_TAIL = 400  # characters of a crashed peer's last output in the error message
 
 
 @dataclass(frozen=True)
 class PeerRequest:
-    """A peer wants this arm trained until it has had `to` units."""
+    """A peer requests that this arm is trained up to `to` units."""
 
     arm: int
     to: int
@@ -34,7 +34,7 @@ class PeerRequest:
 
 @dataclass(frozen=True, eq=False)
 class PeerBegin:
-    """What a peer is told before a run."""
+    """The message that starts a run."""
 
     method: str
     points: list[list[float]]
@@ -95,7 +95,7 @@ class PeerProcess(Closing):
         return self._run, self._request()
 
     def answer(self, run: int, values: list[float]) -> PeerRequest | None:
-        """What the training showed; returns the next request, None when the peer is done."""
+        """Answer the last request; returns the next one, None when the peer is done."""
         if run != self._run:
             raise Misuse(f"peer {self.name}: this run is over, another has begun")
         self._send({"values": values})
@@ -118,7 +118,7 @@ class PeerProcess(Closing):
 
     @property
     def alive(self) -> bool:
-        """Whether it can play another run."""
+        """Whether the process can serve another run."""
         return self._process.poll() is None
 
     def _request(self) -> PeerRequest | None:
@@ -165,7 +165,7 @@ class PeerProcess(Closing):
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """Variables for a peer: one thread, as for everybody, nothing of this interpreter's own."""
+    """Environment variables of a peer: one thread, and none of this interpreter's own paths."""
     ours = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
     kept = {name: value for name, value in os.environ.items() if name not in ours}
     fixed = {"PYTHONHASHSEED": "0", "PYTHONNOUSERSITE": "1", "MPLCONFIGDIR": str(folder)}

@@ -23,7 +23,7 @@ class Peer:
         name: What a person types.
         about: One line for `bhpt policies`.
         environment: Where its package is.
-        adapter: Its script in `adapters`; one process plays all methods of an adapter.
+        adapter: Its script in `adapters`; one process serves all methods of an adapter.
         method: Which of the adapter's methods.
     """
 
@@ -39,7 +39,7 @@ SYNE_OLD = Environment(
     "syne-tune",
     "0.13.0",
     (("syne-tune[gpsearchers,kde,blackbox-repository]==0.13.0",),),
-    python="3.11",  # it forces numpy 1.23.5
+    python="3.11",  # it requires numpy 1.23.5
 )
 SYNE_NEW = Environment(
     "syne-tune", "0.16.0", (("syne-tune==0.16.0", "huggingface_hub", "h5py", "fastparquet"),)
@@ -53,7 +53,7 @@ HPBANDSTER = Environment(
     "hpbandster",
     "0.7.4",
     (("hpbandster==0.7.4", "ConfigSpace==0.7.1", "numpy<2"),),
-    python="3.11",  # it is of 2018 and needs an old ConfigSpace
+    python="3.11",  # released in 2018: needs an old ConfigSpace
 )
 
 PEERS = (
@@ -83,7 +83,7 @@ def names() -> list[str]:
 
 
 def check(name: str) -> None:
-    """Refuse a name that nobody has, and weights that are not there."""
+    """Refuse an unknown name, and weights that do not exist."""
     if ":" in name:
         baselines.make_policy(name)
     elif name not in names():
@@ -103,7 +103,7 @@ def make(name: str, truth: Truth | None = None, features: FloatArray | None = No
     Args:
         name: Which.
         truth: The model that the task was drawn from, if it was.
-        features: The configurations that it will meet; a peer gets ready for them.
+        features: The encoded configurations of the run, for which a peer precomputes.
     """
     check(name)
     peer = _BY_NAME.get(name)

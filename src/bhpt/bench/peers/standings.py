@@ -1,6 +1,6 @@
-"""Who is ahead, and how sure that is: mean regret and mean rank with bootstrap intervals.
+"""Comparison of policies: mean regret and mean rank with bootstrap intervals.
 
-A block is one task with one seed: all methods met the same arms there, so they are compared
+A block is one task with one seed: all methods had the same arms there, so they are compared
 within it. Intervals are percentiles of the mean over blocks drawn again with replacement; for all
 suites together the regret is the mean of the suites' means, drawn within each suite, and the rank
 the mean over all blocks.

@@ -1,4 +1,4 @@
-"""The tasks that methods are compared on, by suite: what ships, and what a folder holds."""
+"""The tasks of the comparison by suite: packaged ones, and those in a folder."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +34,7 @@ def suites(data: Path | None) -> tuple[Suite, ...]:
 
 
 def grouped(tasks: tuple[str, ...]) -> tuple[Suite, ...]:
-    """Tasks that a person chose, by suite."""
+    """The named tasks, grouped by suite."""
     by_name: dict[str, list[str]] = {}
     for task in tasks:
         by_name.setdefault(_suite_of(task), []).append(task)

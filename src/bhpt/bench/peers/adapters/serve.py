@@ -1,4 +1,4 @@
-"""The peer's side of the conversation; run as `python serve.py ADAPTER` in its environment.
+"""The peer's side of the protocol; run as `python serve.py ADAPTER` in its environment.
 
 One JSON object a line. The simulator begins a run, the peer asks for training, the simulator
 answers with what the training showed:
@@ -55,7 +55,7 @@ class Wire:
         self._outgoing.flush()
 
     def receive(self) -> Message | None:
-        """Read one message; None when the other side is gone."""
+        """Read one message; None when the other side has closed the connection."""
         line = self._incoming.readline()
         message: Message | None = json.loads(line) if line else None
         return message
@@ -121,7 +121,7 @@ class Session:
         return self.random.choice(there) if there else None
 
     def nearest(self, point: Sequence[float]) -> int | None:
-        """The unused arm for a point made up; None when every arm has been used.
+        """The unused arm for a proposed point; None when every arm has been used.
 
         It is the nearest one, with offsets that make uniform points fall on all arms equally often:
         without them the arms in the middle of the cube would get most of the points.
@@ -142,7 +142,7 @@ class Session:
 
 
 def serve(methods: dict[str, Any], wire: Wire) -> None:
-    """Play run after run until the other side is gone."""
+    """Serve run after run until the other side closes the connection."""
     message = wire.receive()
     while message is not None:
         folder = Path(tempfile.mkdtemp(dir=Path.cwd()))
@@ -160,13 +160,13 @@ def serve(methods: dict[str, Any], wire: Wire) -> None:
 def main() -> None:
     """Serve the adapter named on the command line."""
     outgoing = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what the package prints must not get between the messages
+    os.dup2(2, 1)  # output of the package must not mix with the messages
     wire = Wire(sys.stdin, outgoing)
     try:
         methods = importlib.import_module(sys.argv[1]).METHODS
         wire.send({"ready": sorted(methods)})
         serve(methods, wire)
-    except Exception as error:  # noqa: BLE001  # whatever it is, the other side must hear of it
+    except Exception as error:  # noqa: BLE001  # any error is reported to the other side
         traceback.print_exc()
         said = str(error).strip().splitlines() or ["no message"]
         wire.send({"failed": f"{type(error).__name__}: {said[0]}"})

@@ -1,6 +1,6 @@
 """SMAC 2: the multi-fidelity and the Hyperband facade, asked and told.
 
-SMAC is restricted to the arms: its space samples arms only, its first design draws arms, and its
+SMAC is restricted to the arms: its space samples only arms, its first design draws arms, and its
 acquisition function is maximised over all of them. It knows a trial by configuration and budget
 and starts every budget from scratch; here an arm goes on where it stands. Budgets are rounded to
 whole units. The number of trials, which sizes its first design, is what SMAC's own helper says that
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ArmSpace(ConfigurationSpace):
-    """The unit cube, of which only the arms are ever sampled, each of them once."""
+    """The unit cube, restricted to samples that are arms, each at most once."""
 
     def __init__(self, session: "Session") -> None:
         """Hold the arms of a session as configurations."""
@@ -33,7 +33,7 @@ class ArmSpace(ConfigurationSpace):
         self._random = session.random
 
     def give(self, config: Any) -> None:
-        """Remember that SMAC has been given an arm, whether it has run it yet or not."""
+        """Record that SMAC has been given an arm, whether it has run it yet or not."""
         if config in self.unused:
             self.unused.remove(config)
 
@@ -56,7 +56,7 @@ class ArmDesign(RandomInitialDesign):  # type: ignore[misc]  # the package is no
 
 
 class RandomArms(RandomSearch):  # type: ignore[misc]
-    """Arms that SMAC has not had, in random order."""
+    """Arms not yet given to SMAC, in random order."""
 
     def maximize(self, *args: Any, **options: Any) -> Any:
         """The order of the arms, remembering which ones are taken from it."""
@@ -69,7 +69,7 @@ class RandomArms(RandomSearch):  # type: ignore[misc]
 
 
 class BestArms(RandomArms):
-    """Arms that SMAC has not had, the highest acquisition value first."""
+    """Arms not yet given to SMAC, by descending acquisition value."""
 
     def _maximize(self, previous_configs: Any, n_points: int, _sorted: bool = False) -> Any:  # noqa: ARG002
         return self._sort_by_acquisition_value(list(self._configspace.unused))
@@ -91,7 +91,7 @@ def _scenario(session: "Session") -> Any:
 
 
 def _follow(session: "Session", facade: Any, space: ArmSpace) -> None:
-    """Ask and tell until SMAC has had every arm."""
+    """Ask and tell until SMAC has been given every arm."""
     arms = {config: arm for arm, config in enumerate(space.arms)}
     while True:
         try:

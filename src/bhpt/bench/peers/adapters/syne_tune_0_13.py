@@ -3,8 +3,8 @@
 Schedulers pause trials at rungs and resume them later. They are restricted to the arms by
 `restrict_configurations`; the density estimator of BOHB has no such option, so its choice is made
 among the unused arms here (`densities.py`). Once the list is used up its model-based searchers fail
-with an exception of their own (an empty `zip`); that is mended, so that they go on with what is
-paused.
+with an exception of their own (an empty `zip`); that is patched, so that they go on with paused
+trials.
 """
 
 import logging

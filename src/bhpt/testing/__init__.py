@@ -1,0 +1,49 @@
+"""Contract suites for parts that others write: policies, budgets, event logs, trainers.
+
+Each suite is a class of tests. Subclass it in a test module, override its fixtures, and pytest
+runs the whole contract over your part:
+
+    from bhpt.testing import PolicyContract
+
+    class TestMyPolicy(PolicyContract):
+        @pytest.fixture
+        def make_policy(self):
+            return MyPolicy
+
+The suites need pytest, which is not a dependency of the package: `pip install bhpt[testing]`. They
+are imported when they are first used, so that workers can import a trainer from here without it.
+"""
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bhpt.testing.budgets import BudgetContract
+    from bhpt.testing.event_logs import EventLogContract, LogPlace
+    from bhpt.testing.policies import PolicyContract
+    from bhpt.testing.trainers import TrainerContract
+
+__all__ = ["BudgetContract", "EventLogContract", "LogPlace", "PolicyContract", "TrainerContract"]
+
+_HOMES = {
+    "BudgetContract": "bhpt.testing.budgets",
+    "EventLogContract": "bhpt.testing.event_logs",
+    "LogPlace": "bhpt.testing.event_logs",
+    "PolicyContract": "bhpt.testing.policies",
+    "TrainerContract": "bhpt.testing.trainers",
+}
+
+if "pytest" in sys.modules:
+    import pytest
+
+    # before the suites are imported, so that a failing `assert` of theirs shows its values
+    pytest.register_assert_rewrite(*set(_HOMES.values()))
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Import a suite from its module."""
+        if name not in _HOMES:
+            raise AttributeError(f"module 'bhpt.testing' has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)
