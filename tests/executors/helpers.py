@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+from bhpt.domain import Resume
 from bhpt.executors import Executor, Job, Report
 from bhpt.trainers import Imported
 
@@ -18,9 +20,16 @@ def freeze_folder(root: Path, attempt: int) -> Path:
     return folder
 
 
+def resumed(executor: Executor, job: Job) -> Job:
+    """The job as a driver submits it: with the live trainer if there is one."""
+    if job.done and executor.can_resume(job.arm, job.done):
+        return replace(job, resume=Resume.alive(job.done))
+    return job
+
+
 def run(executor: Executor, job: Job, within: float = 30.0) -> Report:
     """Submit a job and wait for its report."""
-    executor.submit(job)
+    executor.submit(resumed(executor, job))
     return collect(executor, 1, within)[0]
 
 

@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
-from bhpt.domain import Misuse
+from bhpt.domain import Misuse, Objective, Resume
 from bhpt.executors import (
     Executor,
     FailureKind,
@@ -16,8 +16,9 @@ from bhpt.executors import (
     LocalExecutor,
     LocalOptions,
     SimulatedExecutor,
+    TrainerGone,
 )
-from tests.executors.helpers import NET, collect, freeze_folder, run
+from tests.executors.helpers import NET, collect, freeze_folder, resumed, run
 
 
 @dataclass
@@ -30,6 +31,7 @@ class World:
     crashing: set[int] = field(default_factory=set)
     diverging: set[int] = field(default_factory=set)
     made: list[Executor] = field(default_factory=list)
+    metrics: bool = False
 
     def executor(self, slots: int = 1) -> Executor:
         made: Executor
@@ -41,8 +43,9 @@ class World:
         self.made.append(made)
         return made
 
-    def loss(self, arm: int, epoch: int) -> float:
-        return math.nan if arm in self.diverging else (arm + 1) / epoch
+    def loss(self, arm: int, epoch: int) -> object:
+        loss = math.nan if arm in self.diverging else (arm + 1) / epoch
+        return {"acc": loss, "size": 3} if self.metrics else loss
 
     def seconds_of(self, arm: int, _epoch: int) -> float:
         return self.seconds.get(arm, 0.01)
@@ -61,9 +64,11 @@ class World:
             config["mode"] = "raise"
         if arm in self.diverging:
             config["give"] = math.nan
-        thaw_from, thaw_epochs = thaw or (None, 0)
+        if self.metrics:
+            config["metrics"] = True
+        resume = Resume() if thaw is None else Resume.checkpoint(thaw[1], thaw[0])
         freeze_to = freeze_folder(self.folder, attempt)
-        return Job(attempt, arm, config, epochs, done, freeze_to, thaw_from, thaw_epochs, limit_s)
+        return Job(attempt, arm, config, epochs, done, freeze_to, resume, limit_s)
 
 
 @pytest.fixture(params=["local", "simulated"])
@@ -79,9 +84,9 @@ def test_a_job_gives_its_losses_and_a_checkpoint(world: World) -> None:
     job = world.job(7, arm=1, epochs=3)
     report = run(executor, job)
     assert (report.attempt, report.arm, report.failure) == (7, 1, None)
-    assert report.losses == (2.0, 1.0, 2 / 3)
-    assert report.rerun == 0
-    assert report.frozen
+    assert report.result.losses == (2.0, 1.0, 2 / 3)
+    assert report.usage.rerun == 0
+    assert report.result.frozen
     assert any(job.freeze_to.iterdir())
 
 
@@ -91,16 +96,16 @@ def test_an_arm_goes_on_from_its_checkpoint(world: World) -> None:
     run(executor, first)
     run(executor, world.job(2, arm=5))
     later = world.job(3, epochs=1, done=2, thaw=(first.freeze_to, 2))
-    assert executor.reruns(later) == 0
+    assert resumed(executor, later).rerun == 0
     report = run(executor, later)
-    assert (report.losses, report.rerun) == ((1 / 3,), 0)
+    assert (report.result.losses, report.usage.rerun) == ((1 / 3,), 0)
 
 
 def test_an_arm_goes_on_in_another_executor(world: World) -> None:
     first = world.job(1, epochs=2)
     run(world.executor(), first)
     report = run(world.executor(), world.job(2, done=2, thaw=(first.freeze_to, 2)))
-    assert (report.losses, report.rerun) == ((1 / 3,), 0)
+    assert (report.result.losses, report.usage.rerun) == ((1 / 3,), 0)
 
 
 def test_epochs_since_an_older_checkpoint_are_trained_again(world: World) -> None:
@@ -108,19 +113,19 @@ def test_epochs_since_an_older_checkpoint_are_trained_again(world: World) -> Non
     run(world.executor(), first)
     executor = world.executor()
     later = world.job(2, epochs=2, done=3, thaw=(first.freeze_to, 1))
-    assert executor.reruns(later) == 2
+    assert resumed(executor, later).rerun == 2
     report = run(executor, later)
-    assert (report.losses, report.rerun) == ((1 / 4, 1 / 5), 2)
+    assert (report.result.losses, report.usage.rerun) == ((1 / 4, 1 / 5), 2)
 
 
 def test_without_a_checkpoint_everything_is_trained_again(world: World) -> None:
     world.seconds[0] = 0.1
     executor = world.executor()
     job = world.job(1, epochs=1, done=3)
-    assert executor.reruns(job) == 3
+    assert resumed(executor, job).rerun == 3
     report = run(executor, job)
-    assert (report.losses, report.rerun) == ((1 / 4,), 3)
-    assert report.seconds >= 0.39
+    assert (report.result.losses, report.usage.rerun) == ((1 / 4,), 3)
+    assert report.usage.seconds >= 0.39
 
 
 def test_jobs_run_side_by_side(world: World) -> None:
@@ -131,7 +136,7 @@ def test_jobs_run_side_by_side(world: World) -> None:
     assert (executor.slots, executor.free) == (2, 0)
     began = executor.now()
     reports = collect(executor, 2)
-    assert {report.losses for report in reports} == {(1.0,), (2.0,)}
+    assert {report.result.losses for report in reports} == {(1.0,), (2.0,)}
     assert executor.free == 2
     assert executor.now() - began < 5
 
@@ -160,9 +165,9 @@ def test_a_crash_is_reported_and_harms_nobody(world: World) -> None:
     assert failed.failure is not None
     assert failed.failure.kind is FailureKind.CRASHED
     assert failed.failure.message
-    assert (failed.losses, failed.frozen) == ((), False)
-    assert by_attempt[2].losses == (2.0,)
-    assert run(executor, world.job(3, arm=0)).losses == (1.0,)
+    assert failed.outcome is failed.failure
+    assert by_attempt[2].result.losses == (2.0,)
+    assert run(executor, world.job(3, arm=0)).result.losses == (1.0,)
 
 
 def test_a_job_past_its_limit_is_ended(world: World) -> None:
@@ -172,7 +177,7 @@ def test_a_job_past_its_limit_is_ended(world: World) -> None:
     assert report.failure is not None
     assert report.failure.kind is FailureKind.TIMED_OUT
     assert "0.2 s" in report.failure.message
-    assert 0.2 <= report.seconds < 5
+    assert 0.2 <= report.usage.seconds < 5
     assert executor.free == 1
 
 
@@ -185,14 +190,14 @@ def test_a_job_can_be_stopped(world: World) -> None:
     report = collect(executor, 1)[0]
     assert report.failure is not None
     assert report.failure.kind is FailureKind.STOPPED
-    assert 0.3 <= report.seconds < 5
-    assert run(executor, world.job(2, arm=1)).losses == (2.0,)
+    assert 0.3 <= report.usage.seconds < 5
+    assert run(executor, world.job(2, arm=1)).result.losses == (2.0,)
 
 
 def test_stopping_what_does_not_run_does_nothing(world: World) -> None:
     executor = world.executor()
     executor.stop(99, grace=0.0)
-    assert run(executor, world.job(1)).losses == (1.0,)
+    assert run(executor, world.job(1)).result.losses == (1.0,)
     executor.stop(1, grace=0.0)
     assert executor.poll(0.0) == []
 
@@ -214,7 +219,7 @@ def test_time_is_what_the_slot_was_busy(world: World) -> None:
     executor = world.executor()
     run(executor, world.job(0, arm=1))
     report = run(executor, world.job(1, epochs=2))
-    assert 0.39 <= report.seconds < 2
+    assert 0.39 <= report.usage.seconds < 2
 
 
 def test_what_runs_can_be_looked_at(world: World) -> None:
@@ -234,8 +239,24 @@ def test_losses_that_are_no_numbers_are_kept(world: World) -> None:
     world.diverging.add(0)
     report = run(world.executor(), world.job(1, epochs=2))
     assert report.failure is None
-    assert len(report.losses) == 2
-    assert all(math.isnan(loss) for loss in report.losses)
+    assert len(report.result.losses) == 2
+    assert all(math.isnan(loss) for loss in report.result.losses)
+
+
+def test_metrics_come_with_the_losses(world: World) -> None:
+    world.metrics = True
+    job = replace(world.job(1, epochs=2), objective=Objective("acc", "max"))
+    result = run(world.executor(), job).result
+    assert result.losses == (-1.0, -0.5)
+    assert result.metrics == ({"acc": 1.0, "size": 3.0}, {"acc": 0.5, "size": 3.0})
+
+
+def test_a_trainer_that_is_gone_is_not_replaced_silently(world: World) -> None:
+    executor = world.executor()
+    with pytest.raises(TrainerGone):
+        executor.submit(replace(world.job(1, done=2), resume=Resume.alive(2)))
+    assert executor.free == 1
+    assert run(executor, world.job(2)).result.losses == (1.0,)
 
 
 def test_closing_ends_everything_and_can_be_repeated(world: World) -> None:
@@ -255,9 +276,12 @@ def test_closing_ends_everything_and_can_be_repeated(world: World) -> None:
     [
         lambda folder: Job(1, 0, {}, 0, 0, folder),
         lambda folder: Job(1, 0, {}, 1, -1, folder),
-        lambda folder: Job(1, 0, {}, 1, 2, folder, thaw_from=folder),
-        lambda folder: Job(1, 0, {}, 1, 2, folder, thaw_epochs=1),
-        lambda folder: Job(1, 0, {}, 1, 2, folder, folder, 3),
+        lambda folder: Job(1, 0, {}, 1, 2, folder, Resume(place=folder)),
+        lambda folder: Job(1, 0, {}, 1, 2, folder, Resume(1)),
+        lambda folder: Job(1, 0, {}, 1, 2, folder, Resume(-1)),
+        lambda folder: Job(1, 0, {}, 1, 2, folder, Resume(2, live=True, place=folder)),
+        lambda folder: Job(1, 0, {}, 1, 2, folder, Resume.alive(1)),
+        lambda folder: Job(1, 0, {}, 1, 2, folder, Resume.checkpoint(3, folder)),
         lambda folder: Job(1, 0, {}, 1, 0, folder, limit_s=0.0),
         lambda folder: Job(1, 0, {"x": object()}, 1, 0, folder),
     ],

@@ -8,9 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from bhpt.domain import Resume
 from bhpt.executors import FailureKind, Job, LocalExecutor, LocalOptions, Report, guard
 from bhpt.trainers import Command, TrainerSpec
-from tests.executors.helpers import NET, TRAIN, collect, eventually, freeze_folder, lives, run
+from tests.executors.helpers import (
+    NET,
+    TRAIN,
+    collect,
+    eventually,
+    freeze_folder,
+    lives,
+    resumed,
+    run,
+)
 
 Make = Callable[..., LocalExecutor]
 
@@ -49,8 +59,7 @@ def job(tmp_path: Path) -> Callable[..., Job]:
             epochs=1,
             done=done,
             freeze_to=freeze_folder(tmp_path, attempt),
-            thaw_from=thaw[0] if thaw[1] else None,
-            thaw_epochs=thaw[1],
+            resume=Resume.checkpoint(thaw[1], thaw[0]) if thaw[1] else Resume(),
             limit_s=limit_s,
         )
 
@@ -59,7 +68,7 @@ def job(tmp_path: Path) -> Callable[..., Job]:
 
 def failed(report: Report) -> tuple[FailureKind, str, str]:
     assert report.failure is not None
-    assert (report.losses, report.frozen) == ((), False)
+    assert report.outcome is report.failure
     assert "\n" not in report.failure.message
     return report.failure.kind, report.failure.message, report.failure.tail
 
@@ -88,8 +97,8 @@ def test_every_crash_is_told_apart_and_survived(
     assert got[0] is kind
     assert message in got[1]
     assert tail in got[2]
-    assert reports[2].losses == (1.0,)
-    assert run(executor, job(3)).losses == (1.0,)
+    assert reports[2].result.losses == (1.0,)
+    assert run(executor, job(3)).result.losses == (1.0,)
 
 
 @pytest.mark.parametrize("give", ["text", None, [], [1.0, 2.0], {"loss": 1}, True])
@@ -110,10 +119,10 @@ def test_whatever_hangs_is_killed_after_its_limit(
     report = run(executor, job(1, mode, limit_s=0.3))
     kind, _, tail = failed(report)
     assert kind is FailureKind.TIMED_OUT
-    assert 0.3 <= report.seconds < 3
+    assert 0.3 <= report.usage.seconds < 3
     if mode == "hang":  # it said where it hung before it went
         assert "in misbehave" in tail
-    assert run(executor, job(2)).losses == (1.0,)
+    assert run(executor, job(2)).result.losses == (1.0,)
 
 
 def test_a_stop_without_grace_is_at_once(make: Make, job: Callable[..., Job]) -> None:
@@ -155,7 +164,7 @@ def test_a_worker_killed_from_outside_is_noticed_at_once(
     reports = {report.attempt: report for report in collect(executor, 1)}
     assert time.monotonic() - began < 1.5
     assert failed(reports[1])[1] == f"the worker was killed by {sign.name}"
-    assert collect(executor, 1)[0].losses == (1.0,)
+    assert collect(executor, 1)[0].result.losses == (1.0,)
 
 
 def test_an_interrupt_reaches_only_the_driver(make: Make, job: Callable[..., Job]) -> None:
@@ -167,7 +176,7 @@ def test_an_interrupt_reaches_only_the_driver(make: Make, job: Callable[..., Job
     assert pid is not None
     assert os.getsid(pid) == pid != os.getsid(0)
     os.kill(pid, signal.SIGINT)
-    assert collect(executor, 1)[0].losses == (1.0,)
+    assert collect(executor, 1)[0].result.losses == (1.0,)
 
 
 @pytest.mark.parametrize("then", ["kill", "exit", "hang", "freeze"])
@@ -218,11 +227,11 @@ def test_the_class_of_the_last_arm_stays_alive(
     first = job(1)
     run(executor, first)
     second = job(2, done=1, thaw=(first.freeze_to, 1))
-    assert run(executor, second).losses == (1 / 2,)
+    assert run(executor, second).result.losses == (1 / 2,)
     assert "thawed" not in log.read_text()
     run(executor, job(3, arm=1))
     third = job(4, done=2, thaw=(second.freeze_to, 2))
-    assert run(executor, third).losses == (1 / 3,)
+    assert run(executor, third).result.losses == (1 / 3,)
     assert log.read_text().count("thawed") == 1
 
 
@@ -232,7 +241,7 @@ def test_a_living_class_at_another_epoch_is_not_used(make: Make, job: Callable[.
     run(executor, first)
     run(executor, job(2, done=1, thaw=(first.freeze_to, 1)))  # the driver loses this report
     again = run(executor, job(3, done=1, thaw=(first.freeze_to, 1)))
-    assert (again.losses, again.rerun) == ((1 / 2,), 0)
+    assert (again.result.losses, again.usage.rerun) == ((1 / 2,), 0)
 
 
 def test_generators_live_on_where_they_are(make: Make, job: Callable[..., Job]) -> None:
@@ -242,10 +251,11 @@ def test_generators_live_on_where_they_are(make: Make, job: Callable[..., Job]) 
     for attempt in range(12):
         arm = attempt % 4
         ready = job(attempt, arm=arm, done=done[arm])
-        assert executor.reruns(ready) == 0
+        assert resumed(executor, ready).rerun == 0
         report = run(executor, ready)
         done[arm] += 1
-        assert (report.losses, report.rerun, report.frozen) == ((1 / done[arm],), 0, False)
+        assert (report.result.losses, report.usage.rerun) == ((1 / done[arm],), 0)
+        assert not report.result.frozen
 
 
 def test_a_generator_lost_with_its_worker_is_trained_again(
@@ -258,11 +268,11 @@ def test_a_generator_lost_with_its_worker_is_trained_again(
     collect(executor, 1)
     os.kill(pid, signal.SIGKILL)
     again = job(2, done=1, seconds=0.2)
-    eventually(lambda: executor.reruns(again) == 1)  # its threads may take a moment to die
+    eventually(lambda: resumed(executor, again).rerun == 1)  # its threads may take a moment to die
     assert not lives(pid)
     report = run(executor, again)
-    assert (report.losses, report.rerun) == ((1 / 2,), 1)
-    assert report.seconds - report.setup_s >= 0.4
+    assert (report.result.losses, report.usage.rerun) == ((1 / 2,), 1)
+    assert report.usage.seconds - report.usage.setup_s >= 0.4
 
 
 def test_a_generator_in_a_busy_slot_starts_anew_elsewhere(
@@ -274,18 +284,18 @@ def test_a_generator_in_a_busy_slot_starts_anew_elsewhere(
     executor.submit(job(3, arm=2, seconds=2.0))  # only the first is left
     assert collect(executor, 1)[0].attempt == 2
     again = job(4, arm=0, done=1)
-    assert executor.reruns(again) == 1
-    assert run(executor, again).losses == (1 / 2,)
+    assert resumed(executor, again).rerun == 1
+    assert run(executor, again).result.losses == (1 / 2,)
     collect(executor, 1)
-    assert run(executor, job(5, arm=0, done=2)).losses == (1 / 3,)
+    assert run(executor, job(5, arm=0, done=2)).result.losses == (1 / 3,)
 
 
 def test_generators_unused_for_longest_are_let_go(make: Make, job: Callable[..., Job]) -> None:
     executor = make(TRAIN, keep_alive=2)
     for arm in range(3):
         run(executor, job(arm, arm=arm))
-    assert [executor.reruns(job(10 + arm, arm=arm, done=1)) for arm in range(3)] == [1, 0, 0]
-    assert run(executor, job(20, arm=0, done=1)).losses == (1 / 2,)
+    assert [executor.can_resume(arm, 1) for arm in range(3)] == [False, True, True]
+    assert run(executor, job(20, arm=0, done=1)).result.losses == (1 / 2,)
 
 
 def test_a_killed_guard_is_replaced(make: Make, job: Callable[..., Job]) -> None:
@@ -338,9 +348,9 @@ def test_a_command_is_a_trainer_too(make: Make, job: Callable[..., Job], tmp_pat
     )
     executor = make(Command(("sh", str(script))))
     first = job(1)
-    assert run(executor, first).losses == (1.0,)
-    assert run(executor, job(2, done=1, thaw=(first.freeze_to, 1))).losses == (2.0,)
-    assert run(executor, job(3, done=3, thaw=(first.freeze_to, 1))).losses == (4.0,)
+    assert run(executor, first).result.losses == (1.0,)
+    assert run(executor, job(2, done=1, thaw=(first.freeze_to, 1))).result.losses == (2.0,)
+    assert run(executor, job(3, done=3, thaw=(first.freeze_to, 1))).result.losses == (4.0,)
     kind, message, tail = failed(run(executor, job(4, status=5)))
     assert (kind, message) == (FailureKind.CRASHED, "sh exited with status 5")
     assert "training at 1.0" in tail
@@ -358,4 +368,4 @@ def test_a_command_that_saves_nothing_pays_for_every_epoch(
         Command(("sh", "-c", "for i in $(seq $BHPT_EPOCHS); do echo bhpt loss $i; done"))
     )
     report = run(executor, job(1, done=4))
-    assert (report.losses, report.rerun, report.frozen) == ((5.0,), 4, False)
+    assert (report.result.losses, report.usage.rerun, report.result.frozen) == ((5.0,), 4, False)

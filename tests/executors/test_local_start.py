@@ -84,10 +84,10 @@ def test_set_up_is_told_apart_and_not_under_the_limit(tmp_path: Path) -> None:
     with LocalExecutor(trainer, 1, tmp_path / "logs") as executor:
         freeze_to = freeze_folder(tmp_path, 1)
         report = run(executor, Job(1, 0, {"rate": 1.0}, 1, 0, freeze_to, limit_s=0.5))
-        assert report.losses == (1.0,)
-        assert 0.6 <= report.setup_s <= report.seconds
+        assert report.result.losses == (1.0,)
+        assert 0.6 <= report.usage.setup_s <= report.usage.seconds
         later = run(executor, Job(2, 1, {"rate": 1.0}, 1, 0, freeze_folder(tmp_path, 2)))
-        assert later.setup_s < 0.3
+        assert later.usage.setup_s < 0.3
 
 
 def test_an_interrupted_start_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -7,19 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from bhpt.executors import FailureKind, Job, guard
+from bhpt.domain import Failure, FailureKind, Objective, Resume, UnitResult, Usage
+from bhpt.executors import Job, Report, guard
 from bhpt.executors.live_trainers import Alive
 from bhpt.executors.logs import SlotLog, readable
 from bhpt.executors.messages import (
-    Done,
-    Failed,
+    Order,
     Ready,
     Reply,
     Unusable,
     decode_order,
     decode_reply,
     encode,
-    order_of,
 )
 from bhpt.executors.processes import environment_of
 from tests.executors.helpers import eventually
@@ -30,8 +29,9 @@ from tests.executors.helpers import eventually
     [
         Ready("class"),
         Unusable("no"),
-        Done(1, (0.1, float("inf"), -1e-300), True, False, 1.5, 2.5),
-        Failed(2, FailureKind.DISK_FULL, "full", 1.0, 2.0),
+        Report(1, 7, UnitResult((0.1, float("inf"), -1e-300), usage=Usage(1.5, 0.5, 2)), True),
+        Report(1, 7, UnitResult((0.1,), ({"acc": 0.5, "b": float("-inf")},), frozen=True)),
+        Report(2, 7, Failure(FailureKind.DISK_FULL, "full", "tail", Usage(2.0))),
     ],
 )
 def test_replies_survive_the_wire(reply: Reply) -> None:
@@ -43,22 +43,37 @@ def test_replies_survive_the_wire(reply: Reply) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    [b"", b"hello", b"[]", b"3", b'{"type": "Order"}', b'{"type": "Done"}', b'{"type": "Ready"}',
-     b'{"type": "Failed", "kind": "odd"}', b'{"type": "Ready", "kind": "x", "more": 1}', b"\xff"],
+    [b"", b"hello", b"[]", b"3", b'{"type": "Order"}', b'{"type": "Report"}', b'{"type": "Ready"}',
+     b'{"type": "Report", "attempt": 1, "arm": 1, "outcome": {"kind": "odd", "usage": {}}}',
+     b'{"type": "Report", "attempt": 1, "arm": 1, "outcome": 3}',
+     b'{"type": "Ready", "kind": "x", "more": 1}', b"\xff"],
 )  # fmt: skip
 def test_what_is_not_a_reply_is_refused(line: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  # any of its kinds
         decode_reply(line)
 
 
-def test_orders_survive_the_wire_and_say_where_to_start(tmp_path: Path) -> None:
+@pytest.mark.parametrize("resume", ["nothing", "checkpoint", "alive"])
+def test_orders_survive_the_wire_and_say_where_to_start(tmp_path: Path, resume: str) -> None:
     config = {"x": "\n\0<é", "y": [1, None, 0.1]}
-    job = Job(1, 2, config, epochs=3, done=5, freeze_to=tmp_path, thaw_from=tmp_path, thaw_epochs=4)
-    cold = order_of(job, warm=False, drop=(7, 8))
-    assert (cold.start, cold.rerun, cold.thaw_from) == (4, 1, str(tmp_path))
-    assert decode_order(encode(cold).decode()) == cold
-    warm = order_of(job, warm=True, drop=())
-    assert (warm.start, warm.rerun, warm.thaw_from) == (5, 0, None)
+    start, rerun = {
+        "nothing": (Resume(), 5),
+        "checkpoint": (Resume.checkpoint(4, tmp_path, "abc"), 1),
+        "alive": (Resume.alive(5), 0),
+    }[resume]
+    objective = Objective("acc", "max")
+    job = Job(1, 2, config, 3, 5, tmp_path / "to", start, 9.0, objective)
+    assert job.rerun == rerun
+    order = Order(job, 1.5, drop=(7, 8))
+    assert decode_order(encode(order).decode()) == order
+
+
+def test_paths_on_the_wire_do_not_depend_on_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    order = decode_order(encode(Order(Job(1, 2, {}, 3, 5, Path("to")), 1.5)).decode())
+    assert order.job.freeze_to == tmp_path / "to"
 
 
 def test_the_living_are_kept_in_order_of_use() -> None:

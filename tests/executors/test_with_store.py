@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bhpt.checkpoints import CheckpointStore
+from bhpt.domain import Resume
 from bhpt.executors import FailureKind, Job, LocalExecutor, LocalOptions, Report
 from tests.executors.helpers import NET, collect, run
 
@@ -25,6 +26,9 @@ class Driver:
     def job(self, **config: object) -> Job:
         self.attempt += 1
         thawed = self.store.thaw(self.arm)
+        resume = Resume()
+        if thawed.checkpoint is not None and thawed.folder is not None:
+            resume = Resume.checkpoint(thawed.checkpoint.epochs, thawed.folder)
         return Job(
             attempt=self.attempt,
             arm=self.arm,
@@ -32,8 +36,7 @@ class Driver:
             epochs=2,
             done=self.done,
             freeze_to=self.store.begin(self.arm, self.attempt),
-            thaw_from=thawed.folder,
-            thaw_epochs=thawed.checkpoint.epochs if thawed.checkpoint else 0,
+            resume=resume,
             limit_s=10.0,
         )
 
@@ -41,7 +44,7 @@ class Driver:
         if report.failure is not None:
             self.store.discard(self.arm, report.attempt)
             return report
-        self.done += len(report.losses)
+        self.done += len(report.result.losses)
         self.store.settled(self.store.commit(self.arm, report.attempt, self.done))
         return report
 
@@ -59,7 +62,7 @@ def driver(tmp_path: Path) -> Driver:
 
 def test_units_follow_each_other_through_checkpoints(driver: Driver) -> None:
     with driver.executor:
-        losses = [loss for _ in range(3) for loss in driver.unit().losses]
+        losses = [loss for _ in range(3) for loss in driver.unit().result.losses]
     assert losses == [1 / epoch for epoch in range(1, 7)]
     assert [one.epochs for one in driver.store.held] == [4, 6]
 
@@ -76,7 +79,7 @@ def test_a_worker_killed_mid_unit_costs_one_unit(driver: Driver) -> None:
         assert failed.failure is not None
         assert failed.failure.kind is FailureKind.CRASHED
         again = driver.unit()
-    assert (again.losses, again.rerun) == ((1 / 3, 1 / 4), 0)
+    assert (again.result.losses, again.usage.rerun) == ((1 / 3, 1 / 4), 0)
 
 
 def test_a_damaged_checkpoint_is_trained_again_from_the_one_before(driver: Driver) -> None:
@@ -90,7 +93,7 @@ def test_a_damaged_checkpoint_is_trained_again_from_the_one_before(driver: Drive
         driver.unit()  # another arm takes the worker, so the checkpoint is needed
         driver.arm, driver.done = other
         report = driver.unit()
-    assert (report.losses, report.rerun) == ((1 / 5, 1 / 6), 2)
+    assert (report.result.losses, report.usage.rerun) == ((1 / 5, 1 / 6), 2)
 
 
 def test_a_full_disk_keeps_the_checkpoint_before(driver: Driver) -> None:
@@ -111,17 +114,19 @@ def test_a_worker_checks_what_the_driver_has_not(driver: Driver, damage: bool) -
     """A driver that counts on a living trainer checks nothing; the trainer may be dead by now."""
     with driver.executor as executor:
         driver.unit()
-        unchecked = driver.job()
         (checkpoint,) = driver.store.of_arm(driver.arm)
+        job = driver.job()
+        digest = checkpoint.digest
+        unchecked = replace(job, resume=replace(job.resume, digest=digest))
         driver.arm, driver.done = 4, 0
         driver.unit()  # another arm takes the worker
         driver.arm, driver.done = 3, 2
         if damage:
             saved = next(path for path in driver.store.folder(checkpoint).iterdir())
             saved.write_bytes(b"\0" + saved.read_bytes()[1:])
-        report = driver.settle(run(executor, replace(unchecked, digest=checkpoint.digest)))
+        report = driver.settle(run(executor, unchecked))
         if not damage:
-            assert report.losses
+            assert report.result.losses
             return
         assert report.failure is not None
         assert "has changed" in report.failure.message

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bhpt.domain import Misuse
+from bhpt.domain import Misuse, Objective, Saved
 from bhpt.domain.budget import Budget
 from bhpt.study import NewerVersion, Plan, Search, Training, decode_event, encode_event
 from bhpt.study.events import (
@@ -22,7 +22,6 @@ from bhpt.study.events import (
     Outlook,
     Rejected,
     Restarted,
-    Saved,
     SessionEnded,
     SessionStarted,
     StudyCreated,
@@ -40,10 +39,12 @@ _PLAN = st.builds(
     training=st.builds(Training, untrained=st.none() | st.floats(0, 9)),
     search=st.builds(Search, space=st.none() | _TEXT),
     networks=st.dictionaries(_TEXT, _TEXT, max_size=2),
+    objective=st.builds(Objective, st.just("acc"), st.sampled_from(["min", "max"])),
 )
 _SAVED = st.builds(Saved, _INT, _INT, _TEXT, _INT)
 _OUTLOOKS = st.lists(st.builds(Outlook, _INT, _FLOAT, _FLOAT, _FLOAT), max_size=3).map(tuple)
 _LOSSES = st.lists(_FLOAT, max_size=4).map(tuple)
+_METRICS = st.lists(st.dictionaries(_TEXT, _FLOAT, max_size=3), max_size=3).map(tuple)
 _EVENTS = st.one_of(
     st.builds(StudyCreated, _PLAN),
     st.builds(ArmsAdded, st.lists(_CONFIG, max_size=3).map(tuple), _TEXT, _FLOAT),
@@ -53,7 +54,10 @@ _EVENTS = st.one_of(
     ),
     st.builds(Extended, _INT, _FLOAT, _FLOAT),
     st.builds(Restarted, _INT, _FLOAT),
-    st.builds(Observed, _INT, _LOSSES, _FLOAT, _FLOAT, _INT, _FLOAT, st.none() | _SAVED, _FLOAT),
+    st.builds(
+        Observed,
+        *(_INT, _LOSSES, _FLOAT, _FLOAT, _INT, _FLOAT, st.none() | _SAVED, _FLOAT, _METRICS),
+    ),
     st.builds(Failed, _INT, _TEXT, _TEXT, _TEXT, _FLOAT, _FLOAT, st.booleans(), _FLOAT),
     st.builds(BudgetAdded, st.just(Budget(3.0, "dollars", 2.0)), _FLOAT),
     st.builds(ArmClosed, _INT, _TEXT, _FLOAT),
@@ -79,6 +83,24 @@ def test_not_a_number_is_kept() -> None:
     assert isinstance(again, Observed)
     assert math.isnan(again.losses[0])
     assert again.losses[1:] == (math.inf, -math.inf)
+
+
+def test_studies_from_before_metrics_still_open() -> None:
+    observed = decode_event(
+        '{"v":1,"type":"Observed","attempt":0,"losses":[0.5,"nan"],"seconds":1.0,"setup_s":0.1,'
+        '"rerun":0,"cost":2.0,"saved":{"generation":1,"epochs":2,"digest":"d","bytes":3},'
+        '"clock":1.5}'
+    )
+    assert isinstance(observed, Observed)
+    assert (observed.metrics, observed.saved) == ((), Saved(1, 2, "d", 3))
+    created = decode_event(
+        '{"v":1,"type":"StudyCreated","plan":{"budget":{"amount":9.0,"kind":"epochs",'
+        '"price_per_hour":null},"seed":0,"policy":"default","workers":1,"trainer":null,'
+        '"training":{"unit":1,"epochs":9,"step":1,"untrained":null,"limit_s":null,"retries":2},'
+        '"search":{"space":null,"candidates":512,"near":32,"every":10}}}'
+    )
+    assert isinstance(created, StudyCreated)
+    assert created.plan.objective == Objective("loss", "min")
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,15 @@ import json
 import math
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bhpt.domain import Misuse
+from bhpt.domain import Misuse, Objective, Resume
+from bhpt.domain.reports import EpochReport
 from bhpt.trainers import BadReport, Command, TrainerFailed, Work, load
-from bhpt.trainers.command import CommandTrainer, environment_of, fill, parse_loss
+from bhpt.trainers.command import CommandTrainer, environment_of, fill, parse_report
 
 SCRIPT = """
 import json, os, pathlib, sys
@@ -38,7 +40,8 @@ def python(tmp_path: Path, script: str, *words: str) -> CommandTrainer:
 def work(tmp_path: Path, epochs: int = 2, start: int = 0, thaw_from: Path | None = None) -> Work:
     freeze_to = tmp_path / f"at-{start + epochs}" / "files"
     freeze_to.mkdir(parents=True)
-    return Work(CONFIG, start, epochs, freeze_to, thaw_from)
+    resume = Resume() if thaw_from is None else Resume.checkpoint(start, thaw_from)
+    return Work(CONFIG, epochs, freeze_to, resume)
 
 
 def test_a_command_trains_freezes_and_thaws(
@@ -46,16 +49,16 @@ def test_a_command_trains_freezes_and_thaws(
 ) -> None:
     trainer = python(tmp_path, SCRIPT, "{rate}")
     first = work(tmp_path)
-    trained = trainer.run(first, None)
+    trained, _ = trainer.run(first, None)
     assert (trained.losses, trained.frozen) == ((0.5, 0.25), True)
     assert capfd.readouterr().out == "hello from the command\n"
     assert [path.name for path in first.freeze_to.parent.iterdir()] == ["files"]
-    later = trainer.run(work(tmp_path, 1, 2, first.freeze_to), None)
+    later, _ = trainer.run(work(tmp_path, 1, 2, first.freeze_to), None)
     assert later.losses == (0.5 / 3,)
 
 
 def test_a_command_that_saves_nothing_is_not_frozen(tmp_path: Path) -> None:
-    trained = python(tmp_path, "print('bhpt loss 1')").run(work(tmp_path, 1), None)
+    trained, _ = python(tmp_path, "print('bhpt loss 1')").run(work(tmp_path, 1), None)
     assert (trained.losses, trained.frozen) == ((1.0,), False)
 
 
@@ -93,7 +96,7 @@ print("child", child.pid)
 print("bhpt loss 1", end="")
 """
     began = time.monotonic()
-    trained = python(tmp_path, script).run(work(tmp_path, 1), None)
+    trained, _ = python(tmp_path, script).run(work(tmp_path, 1), None)
     assert trained.losses == (1.0,)
     assert time.monotonic() - began < 30
 
@@ -106,7 +109,7 @@ os.close(1)
 time.sleep(0.2)
 open(os.path.join(os.environ["BHPT_CHECKPOINT_OUT"], "late"), "w").write("x")
 """
-    assert python(tmp_path, script).run(work(tmp_path, 1), None).frozen
+    assert python(tmp_path, script).run(work(tmp_path, 1), None)[0].frozen
 
 
 def test_endless_lines_and_bad_bytes_do_no_harm(
@@ -117,7 +120,7 @@ import sys
 sys.stdout.buffer.write(b"x" * 300_000 + b"\\xff\\n")
 print("bhpt loss 1")
 """
-    assert python(tmp_path, script).run(work(tmp_path, 1), None).losses == (1.0,)
+    assert python(tmp_path, script).run(work(tmp_path, 1), None)[0].losses == (1.0,)
     assert capfd.readouterr().out.count("x") == 300_000
 
 
@@ -126,18 +129,45 @@ print("bhpt loss 1")
     [("bhpt loss 0.5", 0.5), ("  bhpt  loss\t1e-3 \r", 1e-3), ("bhpt loss inf", math.inf)],
 )
 def test_protocol_lines(line: str, loss: float) -> None:
-    assert parse_loss(line) == loss
+    assert parse_report(line, Objective()) == EpochReport(loss)
 
 
 @pytest.mark.parametrize("line", ["", "loss 0.5", "bhpt", "bhpt losses 1", "epoch 1 bhpt loss 1"])
 def test_other_lines_are_none_of_our_business(line: str) -> None:
-    assert parse_loss(line) is None
+    assert parse_report(line, Objective()) is None
 
 
 def test_nan_is_a_loss() -> None:
-    loss = parse_loss("bhpt loss nan")
-    assert loss is not None
-    assert math.isnan(loss)
+    report = parse_report("bhpt loss nan", Objective())
+    assert report is not None
+    assert math.isnan(report.loss)
+
+
+def test_a_command_may_report_all_its_metrics(tmp_path: Path) -> None:
+    script = """
+print('bhpt metrics {"acc": 0.5, "loss": 2}')
+print('bhpt acc 0.75')
+print('bhpt loss 7')
+"""
+    done = replace(work(tmp_path, 2), objective=Objective("acc", "max"))
+    result, _ = python(tmp_path, script).run(done, None)
+    assert result.losses == (-0.5, -0.75)
+    assert result.metrics == ({"acc": 0.5, "loss": 2.0}, {})
+
+
+@pytest.mark.parametrize(
+    ("line", "match"),
+    [
+        ("bhpt metrics {", "not a JSON object"),
+        ("bhpt metrics 3", "not a JSON object"),
+        ('bhpt metrics {"loss": 2}', "gave 'loss' but no 'acc'"),
+        ('bhpt metrics {"acc": "x"}', "not a number: acc"),
+        ("bhpt acc high", "not a acc"),
+    ],
+)
+def test_metrics_that_cannot_be_used_are_named(line: str, match: str) -> None:
+    with pytest.raises(BadReport, match=match):
+        parse_report(line, Objective("acc", "max"))
 
 
 def test_values_are_filled_into_the_words() -> None:
@@ -154,12 +184,12 @@ def test_what_no_environment_can_hold_is_refused(
     tmp_path: Path, config: dict[str, object], match: str
 ) -> None:
     with pytest.raises(BadReport, match=match):
-        environment_of(Work(config, 0, 1, tmp_path, None), tmp_path / "c")
+        environment_of(Work(config, 1, tmp_path), tmp_path / "c")
 
 
 def test_the_whole_configuration_survives_whatever_it_holds(tmp_path: Path) -> None:
     config = {"a": "../<script>\n", "b": [1, None], "c": math.inf}
-    variables = environment_of(Work(config, 0, 1, tmp_path, None), tmp_path / "c")
+    variables = environment_of(Work(config, 1, tmp_path), tmp_path / "c")
     assert json.loads(variables["BHPT_CONFIG"]) == config
     assert "BHPT_CHECKPOINT_IN" not in variables
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bhpt.domain import Misuse
+from bhpt.domain import Misuse, Resume
 from bhpt.trainers import BadReport, Command, Imported, Work, check, spec_from_json, spec_to_json
 
 
@@ -43,38 +43,41 @@ def work(
 ) -> Work:
     freeze_to = folder / f"at-{start + epochs}"
     freeze_to.mkdir()
-    return Work({"rate": rate}, start, epochs, freeze_to, thaw_from)
+    resume = Resume() if not start else Resume.alive(start)
+    if thaw_from is not None:
+        resume = Resume.checkpoint(start, thaw_from)
+    return Work({"rate": rate}, epochs, freeze_to, resume)
 
 
 def test_a_class_is_stepped_frozen_and_thawed(tmp_path: Path) -> None:
     trainer = check(Net, "Net")
     first = work(tmp_path, 2)
-    trained = trainer.run(first, None)
+    trained, _ = trainer.run(first, None)
     assert (trained.losses, trained.frozen) == ((1.0, 1 / 2), True)
-    later = trainer.run(work(tmp_path, 1, 2, first.freeze_to), None)
+    later, _ = trainer.run(work(tmp_path, 1, 2, first.freeze_to), None)
     assert later.losses == (1 / 3,)
 
 
 def test_a_living_class_goes_on_without_loading(tmp_path: Path) -> None:
     trainer = check(Net, "Net")
-    trained = trainer.run(work(tmp_path, 2), None)
+    _, alive = trainer.run(work(tmp_path, 2), None)
     loads = Net.loads
-    assert trainer.run(work(tmp_path, 2, 2), trained.alive).losses == (1 / 3, 1 / 4)
+    assert trainer.run(work(tmp_path, 2, 2), alive)[0].losses == (1 / 3, 1 / 4)
     assert Net.loads == loads
 
 
 def test_a_class_may_give_several_losses_at_once(tmp_path: Path) -> None:
     trainer = check(Pairs, "Pairs")
-    assert trainer.run(work(tmp_path, 4), None).losses == (1.0, 1 / 2, 1 / 3, 1 / 4)
+    assert trainer.run(work(tmp_path, 4), None)[0].losses == (1.0, 1 / 2, 1 / 3, 1 / 4)
     with pytest.raises(BadReport, match="multiple"):
         trainer.run(work(tmp_path, 3), None)
 
 
 def test_a_generator_lives_on_and_cannot_be_frozen(tmp_path: Path) -> None:
     trainer = check(train, "train")
-    trained = trainer.run(work(tmp_path, 2), None)
+    trained, alive = trainer.run(work(tmp_path, 2), None)
     assert (trained.losses, trained.frozen) == ((1.0, 1 / 2), False)
-    assert trainer.run(work(tmp_path, 2, 2), trained.alive).losses == (1 / 3, 1 / 4)
+    assert trainer.run(work(tmp_path, 2, 2), alive)[0].losses == (1 / 3, 1 / 4)
 
 
 def test_a_generator_that_ends_early_is_a_bad_report(tmp_path: Path) -> None:
@@ -136,5 +139,5 @@ def test_what_is_not_a_specification_is_refused(value: dict[str, object]) -> Non
 
 
 def test_infinite_losses_are_kept(tmp_path: Path) -> None:
-    trained = check(Net, "Net").run(work(tmp_path, 1, rate=math.inf), None)
+    trained, _ = check(Net, "Net").run(work(tmp_path, 1, rate=math.inf), None)
     assert trained.losses == (math.inf,)

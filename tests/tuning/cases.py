@@ -12,7 +12,7 @@ from bhpt.policies.interface import Policy
 from bhpt.study import Busy, EventLog, Journal, MemoryLog, State, Training
 from bhpt.study.creation import first_events
 from bhpt.study.events import Decided, Event, Observed, SessionStarted
-from bhpt.tuning.checkpoint_session import Freezer
+from bhpt.tuning.checkpoint_session import CheckpointSession
 from bhpt.tuning.driver import Driver, Rooms, drive
 from bhpt.tuning.folder import StudyFolder
 from bhpt.tuning.interrupts import Interrupts
@@ -107,8 +107,8 @@ def session(
     """One session, to its end."""
     journal = Journal(log)
     chosen = options or Options()
-    freezer = Freezer(StudyFolder(folder), journal.state, chosen.checkpoint_cap)
-    rooms = Rooms(journal, policy or Greedy(), run, freezer)
+    checkpoints = CheckpointSession(StudyFolder(folder), journal.state, chosen.checkpoint_cap)
+    rooms = Rooms(journal, policy or Greedy(), run, checkpoints)
     clock = journal.state.clock
     driver = Driver(rooms, chosen, clock)
     driver.begin(SessionStarted("here", 1, run.slots, clock), unseen_s)

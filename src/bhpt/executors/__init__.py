@@ -1,6 +1,7 @@
 """Where units run: submit, poll, stop, close. Local processes, or a table and a virtual clock."""
 
-from bhpt.executors.interface import Executor, Failure, FailureKind, Job, Report, Running
+from bhpt.domain.results import Failure, FailureKind
+from bhpt.executors.interface import Executor, Job, Report, Running, TrainerGone
 from bhpt.executors.local import LocalExecutor
 from bhpt.executors.simulated import Fault, SimulatedExecutor
 from bhpt.executors.slot import LocalOptions
@@ -16,4 +17,5 @@ __all__ = [
     "Report",
     "Running",
     "SimulatedExecutor",
+    "TrainerGone",
 ]

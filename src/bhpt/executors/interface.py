@@ -1,46 +1,25 @@
 """What every engine promises: one job a slot, one report a job, however the job ends.
 
-A job trains one arm from `done` to `done + epochs`. Where it starts depends on what is left of
-the arm: a trainer that is still alive at `done` goes on; otherwise the checkpoint in `thaw_from`
-is loaded, and the epochs between it and `done` are trained again (all of them if there is no
-checkpoint). Epochs trained again are never reported as losses, only counted in `Report.rerun`,
-and their time is part of `Report.seconds`: lost work is paid for at its true cost.
+A job trains one arm from `done` to `done + epochs`. Where it starts is in `Job.resume`: nothing, a
+checkpoint, or the trainer that is still alive in a slot. The epochs between that and `done` are
+trained again. They are never reported as losses, only counted in `Usage.rerun`, and their time is
+part of `Usage.seconds`: lost work is paid for at its true cost.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from bhpt.domain.errors import Misuse
+from bhpt.domain.objective import Objective
+from bhpt.domain.results import Failure, UnitOutcome, UnitResult, Usage
+from bhpt.domain.resume import Resume
 
 
-class FailureKind(StrEnum):
-    """How a job can fail. Whether it is tried again is the study's business."""
-
-    CRASHED = "crashed"  # the trainer raised, or its process died
-    TIMED_OUT = "timed-out"  # it ran past its limit and was killed
-    BAD_REPORT = "bad-report"  # it returned what is not a loss, or too few or too many
-    IMPORT_FAILED = "import-failed"  # the trainer could not be imported in the worker
-    STOPPED = "stopped"  # the driver asked for it
-    DISK_FULL = "disk-full"  # the checkpoint could not be written: pause the study
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why a job has no losses.
-
-    Attributes:
-        kind: What happened.
-        message: One line for a person.
-        tail: The last lines that the job printed, without control characters.
-    """
-
-    kind: FailureKind
-    message: str
-    tail: str = ""
+class TrainerGone(RuntimeError):
+    """The live trainer that a job was to go on with is dead: ask again where the arm goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +30,13 @@ class Job:
         attempt: Identity of this attempt; never used twice.
         arm: Which configuration, at most one job of an arm at a time.
         config: The configuration; must survive JSON.
-        epochs: How many new losses are wanted.
+        epochs: How many new epochs are wanted.
         done: Epochs of this arm that are already reported.
         freeze_to: Empty folder for the new checkpoint, as `CheckpointStore.begin` makes it: its
             manifest goes beside it. The driver commits both after the report.
-        thaw_from: Committed checkpoint folder, None to start from nothing.
-        thaw_epochs: Epochs that the checkpoint in `thaw_from` holds, at most `done`.
+        resume: Where to start, at most at `done`.
         limit_s: Seconds after which the job is killed, None for no limit.
-        digest: What `thaw_from` must be, to be checked before it is loaded; None if it was.
+        objective: Which metric counts.
     """
 
     attempt: int
@@ -67,18 +45,19 @@ class Job:
     epochs: int
     done: int
     freeze_to: Path
-    thaw_from: Path | None = None
-    thaw_epochs: int = 0
+    resume: Resume = field(default_factory=Resume)
     limit_s: float | None = None
-    digest: str | None = None
+    objective: Objective = field(default_factory=Objective)
 
     def __post_init__(self) -> None:
         """Refuse what a worker could only misunderstand."""
         if self.epochs < 1 or self.done < 0:
             raise Misuse(f"attempt {self.attempt}: a job needs epochs >= 1 and done >= 0")
-        if (self.thaw_from is None) != (self.thaw_epochs == 0) or self.thaw_epochs > self.done:
+        ahead = self.resume.epochs > self.done
+        if ahead or (self.resume.live and self.resume.epochs != self.done):
             raise Misuse(
-                f"attempt {self.attempt}: thaw_epochs must be 0 without thaw_from, else 1 to done"
+                f"attempt {self.attempt}: an arm at epoch {self.done} cannot go on from epoch "
+                f"{self.resume.epochs} of {self.resume}"
             )
         if self.limit_s is not None and not self.limit_s > 0:
             raise Misuse(f"attempt {self.attempt}: limit_s must be positive, not {self.limit_s}")
@@ -89,30 +68,48 @@ class Job:
                 f"the configuration of arm {self.arm} is not plain JSON: {error}"
             ) from None
 
+    @property
+    def rerun(self) -> int:
+        """Epochs that are trained again before the new ones."""
+        return self.done - self.resume.epochs
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What came of a job; there is exactly one for each.
+    """What came of a job; the worker sends it, and there is exactly one for each.
 
     Attributes:
         attempt: The job's attempt.
         arm: The job's arm.
-        losses: The new losses, `Job.epochs` of them, NaN and infinity kept; empty on failure.
-        failure: None if and only if the losses are there.
-        seconds: Monotonic time that the slot was busy with it, reruns and set-up included.
-        setup_s: The part of `seconds` that went into starting a worker and importing the trainer.
-        rerun: Epochs that had to be trained again before the new ones.
-        frozen: Whether `freeze_to` holds a checkpoint at epoch `done + epochs`.
+        outcome: Its result, with `Job.epochs` losses, or why there is none.
+        alive: Whether the trainer lives on and can go on without being thawed.
     """
 
     attempt: int
     arm: int
-    losses: tuple[float, ...]
-    failure: Failure | None
-    seconds: float
-    setup_s: float = 0.0
-    rerun: int = 0
-    frozen: bool = False
+    outcome: UnitOutcome
+    alive: bool = False
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why there is no result, None if there is one."""
+        return self.outcome if isinstance(self.outcome, Failure) else None
+
+    @property
+    def result(self) -> UnitResult:
+        """The result.
+
+        Raises:
+            ValueError: The job failed.
+        """
+        if isinstance(self.outcome, Failure):
+            raise ValueError(f"attempt {self.attempt} failed: {self.outcome.message}")
+        return self.outcome
+
+    @property
+    def usage(self) -> Usage:
+        """What the job took, however it ended."""
+        return self.outcome.usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +150,8 @@ class Executor(Protocol):
         """The clock of this executor in seconds: monotonic, or virtual."""
         ...
 
-    def reruns(self, job: Job) -> int:
-        """Epochs that `submit(job)` would have to train again first; ask before reserving."""
+    def can_resume(self, arm: int, epoch: int) -> bool:
+        """Whether a live trainer of this arm, at exactly this epoch, could go on now."""
         ...
 
     def submit(self, job: Job) -> None:
@@ -162,6 +159,7 @@ class Executor(Protocol):
 
         Raises:
             Misuse: No slot is free, or the attempt or its arm is already running.
+            TrainerGone: The job goes on with a live trainer, and `can_resume` says no by now.
         """
         ...
 

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from bhpt.domain.closing import Closing
 from bhpt.domain.errors import Misuse
+from bhpt.domain.results import Failure, FailureKind
 from bhpt.executors import guard
-from bhpt.executors.interface import Failure, FailureKind, Job, Report, Running
+from bhpt.executors.interface import Job, Report, Running, TrainerGone
 from bhpt.executors.logs import SlotLog
 from bhpt.executors.processes import Guard, new_token, wait_until_dead
 from bhpt.executors.slot import Crew, LocalOptions, Slot
@@ -97,21 +98,17 @@ class LocalExecutor(Closing):
             self._unmake(made)
             raise
 
-    def reruns(self, job: Job) -> int:
-        """Epochs that would have to be trained again: none if the arm's trainer lives."""
+    def can_resume(self, arm: int, epoch: int) -> bool:
+        """Whether the arm's trainer lives in a free slot, at exactly this epoch."""
         self._tend()
-        return 0 if self._holder(job) else job.done - job.thaw_epochs
+        return self._holder(arm, epoch) is not None
 
     def submit(self, job: Job) -> None:
         """Give a job to the slot that has its trainer alive, else to one that has least to lose."""
         self._tend()
         self._refuse(job)
         self._prepare()
-        slot = self._holder(job) or min(
-            (slot for slot in self._slots if slot.is_free),
-            key=lambda slot: (len(slot.alive), not slot.is_ready, slot.last_used),
-        )
-        slot.give(job)
+        self._slot_for(job).give(job)
 
     def poll(self, timeout: float | None = None) -> list[Report]:
         """Look after the workers until there is something to report."""
@@ -175,9 +172,21 @@ class LocalExecutor(Closing):
         if any(one.arm == job.arm or one.attempt == job.attempt for one in running):
             raise Misuse(f"arm {job.arm} or attempt {job.attempt} is already running")
 
-    def _holder(self, job: Job) -> Slot | None:
-        """The free slot in which the arm's trainer lives at the right epoch."""
-        holders = (s for s in self._slots if s.is_free and s.alive.holds(job.arm, job.done))
+    def _slot_for(self, job: Job) -> Slot:
+        """The free slot that a job is given to."""
+        if not job.resume.live:
+            return min(
+                (slot for slot in self._slots if slot.is_free),
+                key=lambda slot: (len(slot.alive), not slot.is_ready, slot.last_used),
+            )
+        holder = self._holder(job.arm, job.done)
+        if holder is None:
+            raise TrainerGone(f"no trainer of arm {job.arm} is alive at epoch {job.done}")
+        return holder
+
+    def _holder(self, arm: int, epoch: int) -> Slot | None:
+        """The free slot in which the arm's trainer lives at this epoch."""
+        holders = (slot for slot in self._slots if slot.is_free and slot.alive.holds(arm, epoch))
         return next(holders, None)
 
     def _tend(self) -> None:

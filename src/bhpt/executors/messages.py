@@ -1,47 +1,34 @@
 """What the driver and a worker say to each other: one JSON object a line, never pickle.
 
 The driver sends an `Order` for each job. The worker says `Ready` or `Unusable` once, after it has
-imported the trainer, and then `Done` or `Failed` for each order. Times are on the monotonic
-clock, which all processes of a machine share.
+imported the trainer, and then sends the `Report` of each order. Times are on the monotonic clock,
+which all processes of a machine share.
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from bhpt.executors.interface import FailureKind, Job
+from bhpt.domain.objective import Objective
+from bhpt.domain.results import Failure, FailureKind, UnitOutcome, UnitResult, Usage
+from bhpt.domain.resume import Resume
+from bhpt.executors.interface import Job, Report
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A job, as a worker needs to know it.
+    """A job for a worker.
 
     Attributes:
-        attempt: Which attempt.
-        arm: Which arm.
-        config: Its configuration.
-        start: Epochs that the trainer has behind it once it is thawed, or as it was kept alive.
-        rerun: Epochs to train again before the new ones.
-        epochs: New epochs.
-        freeze_to: Where to put the new checkpoint.
-        thaw_from: What to load first.
-        digest: What that must be; None if it was checked already.
-        warm: Whether to go on with the trainer that is alive.
-        drop: Arms whose living trainers are to be let go first.
+        job: The job.
+        submitted: When it was submitted: from then on its time is counted.
+        drop: Arms whose live trainers are to be let go first.
     """
 
-    attempt: int
-    arm: int
-    config: Mapping[str, object]
-    start: int
-    rerun: int
-    epochs: int
-    freeze_to: str
-    thaw_from: str | None
-    digest: str | None
-    warm: bool
-    drop: tuple[int, ...]
+    job: Job
+    submitted: float
+    drop: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,62 +45,32 @@ class Unusable:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
-    """The losses of an order; `alive` if the trainer can go on without thawing."""
-
-    attempt: int
-    losses: tuple[float, ...]
-    frozen: bool
-    alive: bool
-    began: float
-    ended: float
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """Why an order has no losses."""
-
-    attempt: int
-    kind: FailureKind
-    message: str
-    began: float
-    ended: float
-
-
-Reply = Ready | Unusable | Done | Failed
-_REPLIES: dict[str, type[Reply]] = {one.__name__: one for one in (Ready, Unusable, Done, Failed)}
-
-
-def order_of(job: Job, *, warm: bool, drop: tuple[int, ...]) -> Order:
-    """Work out where a job starts and what it has to train again."""
-    start = job.done if warm else job.thaw_epochs
-    thaw_from = None if warm or job.thaw_from is None else str(job.thaw_from.absolute())
-    return Order(
-        attempt=job.attempt,
-        arm=job.arm,
-        config=dict(job.config),
-        start=start,
-        rerun=job.done - start,
-        epochs=job.epochs,
-        freeze_to=str(Path(job.freeze_to).absolute()),
-        thaw_from=thaw_from,
-        digest=None if thaw_from is None else job.digest,
-        warm=warm,
-        drop=drop,
-    )
+Reply = Ready | Unusable | Report
 
 
 def encode(message: Order | Reply) -> bytes:
     """One line."""
-    return json.dumps({"type": type(message).__name__, **asdict(message)}).encode("ascii") + b"\n"
+    fields = {"type": type(message).__name__, **asdict(message)}
+    return json.dumps(fields, default=_absolute).encode("ascii") + b"\n"
 
 
 def decode_order(line: str) -> Order:
     """What the driver sent."""
     fields = json.loads(line)
-    del fields["type"]
-    return Order(**{**fields, "drop": tuple(fields["drop"])})
+    job, resume = fields["job"], fields["job"]["resume"]
+    place = None if resume["place"] is None else Path(resume["place"])
+    return Order(
+        job=Job(
+            **{
+                **job,
+                "freeze_to": Path(job["freeze_to"]),
+                "resume": Resume(**{**resume, "place": place}),
+                "objective": Objective(**job["objective"]),
+            }
+        ),
+        submitted=fields["submitted"],
+        drop=tuple(fields["drop"]),
+    )
 
 
 def decode_reply(line: bytes) -> Reply:
@@ -123,14 +80,36 @@ def decode_reply(line: bytes) -> Reply:
         ValueError: It is not one of the replies; user code may have written to our connection.
     """
     fields = json.loads(line)
-    if not isinstance(fields, dict) or fields.get("type") not in _REPLIES:
+    if not isinstance(fields, dict):
         raise ValueError(f"not a reply: {line[:80]!r}")
-    kind = _REPLIES[fields.pop("type")]
-    if kind is Done:
-        fields["losses"] = tuple(float(loss) for loss in fields.get("losses", ()))
-    if kind is Failed:
-        fields["kind"] = FailureKind(str(fields.get("kind")))
     try:
-        return kind(**fields)
-    except TypeError as error:
-        raise ValueError(f"not a reply: {error}") from None
+        match fields.pop("type", None):
+            case "Ready":
+                return Ready(**fields)
+            case "Unusable":
+                return Unusable(**fields)
+            case "Report":
+                return Report(**{**fields, "outcome": _outcome(fields["outcome"])})
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"not a reply: {error!r}") from None
+    raise ValueError(f"not a reply: {line[:80]!r}")
+
+
+def _outcome(fields: dict[str, Any]) -> UnitOutcome:
+    """A result or a failure, told apart by their fields."""
+    usage = Usage(**fields["usage"])
+    if "kind" in fields:
+        return Failure(**{**fields, "kind": FailureKind(fields["kind"]), "usage": usage})
+    if fields["checkpoint"] is not None:
+        raise ValueError("not a reply: a worker commits no checkpoints")
+    losses = tuple(float(loss) for loss in fields["losses"])
+    return UnitResult(
+        **{**fields, "losses": losses, "metrics": tuple(fields["metrics"]), "usage": usage}
+    )
+
+
+def _absolute(value: object) -> str:
+    """A path that means the same in another folder."""
+    if not isinstance(value, Path):
+        raise TypeError(f"{value!r:.60} has no place in a message")
+    return str(value.absolute())

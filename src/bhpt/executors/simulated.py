@@ -5,15 +5,18 @@ A driver over it is tested in no time, with any failure at any moment, and alway
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bhpt.domain.arrays import FloatArray
 from bhpt.domain.errors import Misuse
-from bhpt.executors.interface import Failure, FailureKind, Job, Report, Running
+from bhpt.domain.reports import read_reports
+from bhpt.domain.results import Failure, FailureKind, UnitResult, Usage
+from bhpt.executors.interface import Job, Report, Running, TrainerGone
 
 PerEpoch = Callable[[int, int], float]
+Reported = Callable[[int, int], object]
 LossTable = PerEpoch | FloatArray | Sequence[Sequence[float]] | float
 _STATE = "simulated.json"
 
@@ -35,7 +38,6 @@ class _Flight:
     slot: int
     started: float
     ends: float
-    rerun: int
     failure: Failure | None
 
 
@@ -43,8 +45,8 @@ class SimulatedExecutor:
     """Looks losses and seconds up instead of training; see `Executor` for the contract.
 
     Args:
-        losses: Loss of (arm, epoch), epochs from 1: a function, a table with a row an arm, or
-            one number for all.
+        losses: What a trainer would report of (arm, epoch), epochs from 1: a function to a number
+            or a mapping of metrics, a table with a row an arm, or one number for all.
         seconds: Seconds that the epoch takes, likewise; infinite for one that hangs.
         slots: How many jobs can run at once.
         faults: Failures by attempt, or a function of the job.
@@ -54,7 +56,7 @@ class SimulatedExecutor:
 
     def __init__(
         self,
-        losses: LossTable,
+        losses: LossTable | Reported,
         seconds: LossTable = 1.0,
         slots: int = 1,
         faults: Mapping[int, Fault] | Callable[[Job], Fault | None] | None = None,
@@ -63,7 +65,7 @@ class SimulatedExecutor:
     ) -> None:
         if slots < 1:
             raise Misuse(f"there must be at least one slot, not {slots}")
-        self._losses = _per_epoch(losses)
+        self._losses: Reported = losses if callable(losses) else _per_epoch(losses)
         self._seconds = _per_epoch(seconds)
         self._slots = slots
         self._faults = faults if callable(faults) else _by_attempt(faults or {})
@@ -91,23 +93,22 @@ class SimulatedExecutor:
         """Let time pass, as it does when a driver thinks; jobs end meanwhile."""
         self._clock += seconds
 
-    def reruns(self, job: Job) -> int:
-        """Epochs that would have to be trained again: none if the arm's trainer lives."""
-        return 0 if self._alive.get(job.arm) == job.done else job.done - job.thaw_epochs
+    def can_resume(self, arm: int, epoch: int) -> bool:
+        """Whether the arm's trainer lives, at exactly this epoch."""
+        return self._alive.get(arm) == epoch
 
     def submit(self, job: Job) -> None:
         """Work out at once what will come of a job and when."""
         self._refuse(job)
-        rerun = self.reruns(job)
-        self._check_thaw(job)
+        self._check_resume(job)
         self._alive.pop(job.arm, None)
-        epochs = range(job.done - rerun + 1, job.done + job.epochs + 1)
+        epochs = range(job.resume.epochs + 1, job.done + job.epochs + 1)
         lasts = float(sum(self._seconds(job.arm, epoch) for epoch in epochs))
         lasts, failure = self._fate(job, lasts)
         used = {flight.slot for flight in self._flights}
         slot = next(index for index in range(self._slots) if index not in used)
         now = self._clock
-        self._flights.append(_Flight(job, slot, now, now + lasts, rerun, failure))
+        self._flights.append(_Flight(job, slot, now, now + lasts, failure))
 
     def poll(self, timeout: float | None = None) -> list[Report]:
         """Let the clock jump to the next report, or by `timeout` if there is none until then."""
@@ -126,7 +127,7 @@ class SimulatedExecutor:
         """End a job now, unless it has already."""
         stopped = Failure(FailureKind.STOPPED, "the driver stopped it")
         self._flights = [
-            _Flight(one.job, one.slot, one.started, self._clock, one.rerun, stopped)
+            _Flight(one.job, one.slot, one.started, self._clock, stopped)
             if one.job.attempt == attempt and one.ends > self._clock
             else one
             for one in self._flights
@@ -154,12 +155,14 @@ class SimulatedExecutor:
         if any(one.arm == job.arm or one.attempt == job.attempt for one in running):
             raise Misuse(f"arm {job.arm} or attempt {job.attempt} is already running")
 
-    def _check_thaw(self, job: Job) -> None:
+    def _check_resume(self, job: Job) -> None:
         """A driver that thaws the wrong checkpoint is a bug that tables would hide."""
-        if job.thaw_from is None or not self._freezes:
+        if job.resume.live and not self.can_resume(job.arm, job.done):
+            raise TrainerGone(f"no trainer of arm {job.arm} is alive at epoch {job.done}")
+        if job.resume.place is None or not self._freezes:
             return
-        state = json.loads((job.thaw_from / _STATE).read_text())
-        if state != {"arm": job.arm, "epochs": job.thaw_epochs}:
+        state = json.loads((job.resume.place / _STATE).read_text())
+        if state != {"arm": job.arm, "epochs": job.resume.epochs}:
             raise Misuse(f"attempt {job.attempt} thaws {state}, not arm {job.arm}'s checkpoint")
 
     def _fate(self, job: Job, lasts: float) -> tuple[float, Failure | None]:
@@ -175,26 +178,23 @@ class SimulatedExecutor:
 
     def _land(self, flight: _Flight) -> Report:
         job = flight.job
-        seconds = flight.ends - flight.started
+        usage = Usage(flight.ends - flight.started, rerun=job.rerun)
         if flight.failure is not None:
-            return Report(job.attempt, job.arm, (), flight.failure, seconds)
+            return Report(job.attempt, job.arm, replace(flight.failure, usage=usage))
         end = job.done + job.epochs
-        losses = tuple(self._losses(job.arm, epoch) for epoch in range(job.done + 1, end + 1))
+        reports = [
+            report
+            for epoch in range(job.done + 1, end + 1)
+            for report in read_reports(self._losses(job.arm, epoch), job.objective, "the table")
+        ]
         if self._freezes:
             job.freeze_to.mkdir(parents=True, exist_ok=True)
             state = {"arm": job.arm, "epochs": end}
             (job.freeze_to / _STATE).write_text(json.dumps(state))
         else:
             self._alive[job.arm] = end
-        return Report(
-            attempt=job.attempt,
-            arm=job.arm,
-            losses=losses,
-            failure=None,
-            seconds=seconds,
-            rerun=flight.rerun,
-            frozen=self._freezes,
-        )
+        result = replace(UnitResult.of(reports, frozen=self._freezes), usage=usage)
+        return Report(job.attempt, job.arm, result, alive=not self._freezes)
 
 
 def _per_epoch(table: LossTable) -> PerEpoch:

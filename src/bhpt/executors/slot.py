@@ -1,6 +1,6 @@
 """One slot of a local executor: a worker at most, a job at most, and how both can end.
 
-free ──give──▶ busy ──Done, Failed──▶ free, worker kept warm
+free ──give──▶ busy ──Report──▶ free, worker kept warm
 │  limit, stop: TERM, after the grace KILL ──▶ dead
 └─ dead ──▶ what it left running is killed, the job reported, worker gone
 """
@@ -9,10 +9,11 @@ import signal
 import time
 from dataclasses import dataclass, replace
 
-from bhpt.executors.interface import Failure, FailureKind, Job, Report, Running
+from bhpt.domain.results import Failure, FailureKind, Usage
+from bhpt.executors.interface import Job, Report, Running
 from bhpt.executors.live_trainers import Alive
 from bhpt.executors.logs import SlotLog
-from bhpt.executors.messages import Done, Failed, Ready, Reply, Unusable, order_of
+from bhpt.executors.messages import Order, Ready, Reply, Unusable
 from bhpt.executors.processes import WorkerProcess, wait_until_dead
 from bhpt.trainers.exit_words import how_it_ended
 from bhpt.trainers.specs import TrainerSpec
@@ -51,15 +52,6 @@ class Crew:
     options: LocalOptions
 
 
-@dataclass(frozen=True, slots=True)
-class Assigned:
-    """A job in a slot: when it was submitted, and how many epochs it trains again."""
-
-    job: Job
-    submitted: float
-    rerun: int
-
-
 class Slot:
     """A supervised place for one job.
 
@@ -80,7 +72,7 @@ class Slot:
         self._spawned = 0
         self._worker: WorkerProcess | None = None
         self._dying: list[WorkerProcess] = []
-        self._assigned: Assigned | None = None
+        self._order: Order | None = None
         self._limit_at: float | None = None
         self._kill_at: float | None = None
         self._ending: Failure | None = None
@@ -90,12 +82,12 @@ class Slot:
     @property
     def is_free(self) -> bool:
         """Whether a job can be given to it."""
-        return self._assigned is None
+        return self._order is None
 
     @property
     def job(self) -> Job | None:
         """What it runs."""
-        return None if self._assigned is None else self._assigned.job
+        return None if self._order is None else self._order.job
 
     @property
     def connection(self) -> int | None:
@@ -111,14 +103,14 @@ class Slot:
 
     def running(self) -> Running | None:
         """A look at its job."""
-        if self._assigned is None:
+        if self._order is None:
             return None
         return Running(
-            attempt=self._assigned.job.attempt,
-            arm=self._assigned.job.arm,
+            attempt=self._order.job.attempt,
+            arm=self._order.job.arm,
             slot=self.index,
             pid=None if self._worker is None else self._worker.pid,
-            started=self._assigned.submitted,
+            started=self._order.submitted,
             lines=self.log.tail(_SHOWN_LINES),
         )
 
@@ -134,13 +126,12 @@ class Slot:
         return self._worker
 
     def give(self, job: Job) -> None:
-        """Run a job, with the trainer that lives here if it is at the right epoch."""
+        """Run a job; one that goes on with a live trainer is given to the slot that holds it."""
         now = time.monotonic()
         worker = self._worker or self.spawn()
-        warm = self.alive.holds(job.arm, job.done)
-        order = order_of(job, warm=warm, drop=self.alive.give_up(job.arm))
+        order = Order(job, now, drop=self.alive.give_up(job.arm))
         self.log.mark(f"attempt {job.attempt}: arm {job.arm} from epoch {job.done + 1}")
-        self._assigned = Assigned(job, now, order.rerun)
+        self._order = order
         self.last_used = now
         if self.is_ready:
             self._limit_at = _after(now, job.limit_s)
@@ -182,7 +173,7 @@ class Slot:
             else:
                 worker.signal(signal.SIGTERM if grace > 0 else signal.SIGKILL)
         self._dying = []
-        self._assigned = None
+        self._order = None
         self._emptied()
         return workers
 
@@ -203,33 +194,32 @@ class Slot:
             case Ready():
                 self.is_ready = True
                 self._keeps = self._crew.options.keep_alive if reply.kind == "generator" else 1
-                limit = None if self._assigned is None else self._assigned.job.limit_s
+                limit = None if self._order is None else self._order.job.limit_s
                 self._limit_at = _after(time.monotonic(), limit)
             case Unusable():
                 self._ending = self._ending or Failure(FailureKind.IMPORT_FAILED, reply.message)
-            case Done() | Failed():
+            case Report():
                 return self._settle(reply)
         return None
 
-    def _settle(self, reply: Done | Failed) -> Report:
-        assigned = self._assigned
-        if assigned is None or assigned.job.attempt != reply.attempt:
-            raise ValueError(f"attempt {reply.attempt} is not running there")
-        if isinstance(reply, Done):
-            report = _report_done(assigned, reply)
-            job = assigned.job
-            if reply.alive:
+    def _settle(self, came: Report) -> Report:
+        """Take the report of the job; a failure gets the last lines of the log."""
+        job = self.job
+        if job is None or (job.attempt, job.arm) != (came.attempt, came.arm):
+            raise ValueError(f"attempt {came.attempt} of arm {came.arm} is not running there")
+        if came.failure is None:
+            if came.alive:
                 self.alive.remember(job.arm, job.done + job.epochs, self._keeps)
             self._failed_in_a_row = 0
         else:
-            failure = self._ending or Failure(reply.kind, reply.message)
-            report = _report_failed(assigned, self._told(failure), reply.ended)
+            failure = replace(self._ending or came.failure, usage=came.usage)
+            came = replace(came, outcome=self._told(failure))
             self._failed_in_a_row += 1
-        self._assigned = None
+        self._order = None
         self._limit_at = None
         if self._ending is not None or self._failed_in_a_row >= _FAILURES_IN_A_ROW:
             self._retire()
-        return report
+        return came
 
     def _enforce(self, worker: WorkerProcess) -> Report | None:
         self.log.trim()
@@ -245,11 +235,11 @@ class Slot:
         return None
 
     def _past_limit(self) -> Failure:
-        if not self.is_ready or self._assigned is None:
+        if not self.is_ready or self._order is None:
             what = f"importing {self._crew.trainer} took more than"
             limit = self._crew.options.start_limit_s
             return Failure(FailureKind.IMPORT_FAILED, f"{what} {limit:g} s")
-        limit = self._assigned.job.limit_s or 0.0
+        limit = self._order.job.limit_s or 0.0
         return Failure(FailureKind.TIMED_OUT, f"it ran past its limit of {limit:g} s")
 
     def _bury(self, worker: WorkerProcess) -> Report | None:
@@ -273,9 +263,10 @@ class Slot:
     def _lose(self, failure: Failure) -> Report | None:
         """Fail the job, for the reason for which it was ended if it was."""
         told = self._told(self._ending or failure)
-        assigned, self._assigned = self._assigned, None
-        if assigned is not None:
-            return _report_failed(assigned, told, time.monotonic())
+        order, self._order = self._order, None
+        if order is not None:
+            usage = Usage(max(0.0, time.monotonic() - order.submitted))
+            return Report(order.job.attempt, order.job.arm, replace(told, usage=usage))
         if told.kind is FailureKind.IMPORT_FAILED:
             self.unusable = told
         return None
@@ -299,29 +290,6 @@ class Slot:
     def _told(self, failure: Failure) -> Failure:
         """A failure with the last lines of the log."""
         return replace(failure, tail="\n".join(self.log.tail()))
-
-
-def _report_done(assigned: Assigned, done: Done) -> Report:
-    return Report(
-        attempt=assigned.job.attempt,
-        arm=assigned.job.arm,
-        losses=done.losses,
-        failure=None,
-        seconds=max(0.0, done.ended - assigned.submitted),
-        setup_s=max(0.0, done.began - assigned.submitted),
-        rerun=assigned.rerun,
-        frozen=done.frozen,
-    )
-
-
-def _report_failed(assigned: Assigned, failure: Failure, ended: float) -> Report:
-    return Report(
-        attempt=assigned.job.attempt,
-        arm=assigned.job.arm,
-        losses=(),
-        failure=failure,
-        seconds=max(0.0, ended - assigned.submitted),
-    )
 
 
 def _after(now: float, seconds: float | None) -> float | None:

@@ -12,24 +12,18 @@ import socket
 import sys
 import time
 import traceback
+from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
 
 from bhpt.checkpoints.disk import is_disk_full
 from bhpt.checkpoints.manifest import UnsafeCheckpoint, seal, verify
 from bhpt.domain.errors import Misuse
-from bhpt.executors.interface import FailureKind
-from bhpt.executors.messages import (
-    Done,
-    Failed,
-    Order,
-    Ready,
-    Reply,
-    Unusable,
-    decode_order,
-    encode,
-)
-from bhpt.trainers.interface import BadReport, Trainer, TrainerFailed, Work
+from bhpt.domain.reports import BadReport
+from bhpt.domain.results import Failure, FailureKind, Usage
+from bhpt.executors.interface import Job, Report
+from bhpt.executors.messages import Order, Ready, Unusable, decode_order, encode
+from bhpt.trainers.interface import Trained, Trainer, TrainerFailed, Work
 from bhpt.trainers.specs import load, spec_from_json
 
 _PACKAGE = Path(__file__).parents[1]
@@ -71,57 +65,50 @@ def _serve(driver: socket.socket, trainer: Trainer) -> None:
     alive: dict[int, object] = {}
     with driver.makefile("r", encoding="ascii") as lines:
         for line in lines:
-            reply = _attempt(trainer, decode_order(line), alive)
+            report = _attempt(trainer, decode_order(line), alive)
             sys.stdout.flush()
             sys.stderr.flush()
-            driver.sendall(encode(reply))
+            driver.sendall(encode(report))
 
 
-def _attempt(trainer: Trainer, order: Order, alive: dict[int, object]) -> Reply:
-    """Train one order; whatever the user's code does ends up in a reply."""
+def _attempt(trainer: Trainer, order: Order, alive: dict[int, object]) -> Report:
+    """Train one order; whatever the user's code does ends up in a report."""
     began = time.monotonic()
+    job = order.job
     for arm in order.drop:
         alive.pop(arm, None)
-    living = alive.pop(order.arm, None)
+    living = alive.pop(job.arm, None)
     try:
-        return _train(trainer, order, alive, living if order.warm else None, began)
+        result, lives_on = _train(trainer, job, living if job.resume.live else None)
     except (Exception, SystemExit) as error:  # noqa: BLE001  # the boundary to the user's code
-        alive.pop(order.arm, None)
         if not isinstance(error, BadReport | UnsafeCheckpoint | TrainerFailed):
             _print_theirs(error)
-        kind, message = _explain(error, Path(order.freeze_to))
-        return Failed(order.attempt, kind, message, began, time.monotonic())
+        kind, message = _explain(error, job.freeze_to)
+        return Report(job.attempt, job.arm, Failure(kind, message, usage=_usage(order, began)))
+    if lives_on is not None:
+        alive[job.arm] = lives_on
+    done = replace(result, usage=_usage(order, began))
+    return Report(job.attempt, job.arm, done, alive=lives_on is not None)
 
 
-def _train(
-    trainer: Trainer,
-    order: Order,
-    alive: dict[int, object],
-    living: object | None,
-    began: float,
-) -> Done:
-    freeze_to = Path(order.freeze_to)
-    work = Work(
-        config=order.config,
-        start=order.start,
-        epochs=order.rerun + order.epochs,
-        freeze_to=freeze_to,
-        thaw_from=None if order.thaw_from is None else Path(order.thaw_from),
-    )
-    if work.thaw_from is not None and order.digest is not None:
-        verify(work.thaw_from.parent, order.digest)
-    trained = trainer.run(work, living)
-    if trained.frozen:
-        seal(freeze_to)
-    if trained.alive is not None:
-        alive[order.arm] = trained.alive
-    return Done(
-        attempt=order.attempt,
-        losses=trained.losses[order.rerun :],
-        frozen=trained.frozen,
-        alive=trained.alive is not None,
-        began=began,
-        ended=time.monotonic(),
+def _train(trainer: Trainer, job: Job, living: object | None) -> Trained:
+    """Check what is to be loaded, train, seal what was frozen."""
+    resume = job.resume
+    if resume.place is not None and resume.digest is not None:
+        verify(resume.place.parent, resume.digest)
+    work = Work(job.config, job.epochs, job.freeze_to, resume, job.rerun, job.objective)
+    result, lives_on = trainer.run(work, living)
+    if result.frozen:
+        seal(job.freeze_to)
+    return result, lives_on
+
+
+def _usage(order: Order, began: float) -> Usage:
+    """What an order took, until now."""
+    return Usage(
+        seconds=max(0.0, time.monotonic() - order.submitted),
+        setup_s=max(0.0, began - order.submitted),
+        rerun=order.job.rerun,
     )
 
 

@@ -62,6 +62,8 @@ def _encode(value: Any) -> Any:  # noqa: ANN401  # any of the values that events
         return str(value)
     if isinstance(value, tuple | list):
         return [_encode(part) for part in value]
+    if isinstance(value, dict):
+        return {name: _encode(part) for name, part in value.items()}
     return value
 
 
@@ -81,6 +83,8 @@ def _decoder(kind: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # a type, or w
     if origin is tuple:
         inner = _decoder(parts[0])
         return lambda value: tuple(inner(part) for part in value)
+    if origin is dict and parts[1] is float:
+        return lambda value: {name: float(part) for name, part in value.items()}
     if origin is Literal or origin is dict:
         return lambda value: value
     return _plain_decoder(kind)

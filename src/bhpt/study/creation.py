@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from bhpt.domain import Objective
 from bhpt.domain.budget import Budget
 from bhpt.policies.registry import networks
 from bhpt.spaces import Space, parse_space
@@ -30,6 +31,7 @@ def first_events(
     workers: int = 1,
     trainer: dict[str, object] | None = None,
     candidates: int | None = None,
+    objective: Objective | None = None,
 ) -> tuple[StudyCreated, ArmsAdded]:
     """The creation of a study and its first arms.
 
@@ -42,6 +44,7 @@ def first_events(
         workers: How many units may be in flight.
         trainer: What to remember of the trainer.
         candidates: How many arms are drawn from a space at the start.
+        objective: Which metric decides what is best; the lowest `loss` if None.
 
     Raises:
         Misuse: If any of it makes no sense.
@@ -54,7 +57,10 @@ def first_events(
         arms = ArmsAdded(tuple(parsed.draw(search.candidates, rng)), "drawn")
     else:
         arms = ArmsAdded(tuple(parsed), "listed")
-    plan = Plan(budget, seed, policy, workers, trainer, training, search, networks(policy))
+    plan = Plan(
+        *(budget, seed, policy, workers, trainer, training, search, networks(policy)),
+        objective=objective or Objective(),
+    )
     return StudyCreated(plan), arms
 
 

@@ -8,6 +8,8 @@ has been running, downtime between sessions left out.
 from dataclasses import dataclass
 
 from bhpt.domain.budget import Budget
+from bhpt.domain.reports import Metrics
+from bhpt.domain.results import Failure, Saved, UnitResult
 from bhpt.spaces import Config
 from bhpt.study.plan import Plan
 
@@ -27,16 +29,6 @@ class Outlook:
     end: float
     spread: float
     value: float
-
-
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """A committed checkpoint: which generation of its arm, at which epoch, and its identity."""
-
-    generation: int
-    epochs: int
-    digest: str
-    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +95,7 @@ class Restarted:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A unit's report.
+    """A unit's result, as `UnitResult` has it; the stored form is flat.
 
     Attributes:
         attempt: Whose.
@@ -114,6 +106,7 @@ class Observed:
         cost: Settled, in the currency of the budget.
         saved: The checkpoint, None if there is none.
         clock: When.
+        metrics: Everything that was reported, one mapping an epoch; empty if only numbers were.
     """
 
     attempt: int
@@ -124,15 +117,31 @@ class Observed:
     cost: float
     saved: Saved | None
     clock: float
+    metrics: tuple[Metrics, ...] = ()
+
+    @classmethod
+    def of(cls, attempt: int, result: UnitResult, cost: float, clock: float) -> "Observed":
+        """The event of a result."""
+        return cls(
+            attempt=attempt,
+            losses=result.losses,
+            seconds=result.usage.seconds,
+            setup_s=result.usage.setup_s,
+            rerun=result.usage.rerun,
+            cost=cost,
+            saved=result.checkpoint,
+            clock=clock,
+            metrics=result.metrics,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A unit without a report.
+    """A unit without a result, for the reason that `Failure` has; the stored form is flat.
 
     Attributes:
         attempt: Whose.
-        kind: What happened, as the executor names it; `stopped` and `lost` are not the arm's fault.
+        kind: A `FailureKind`; `stopped` and `lost` are not the arm's fault.
         message: One line for a person.
         tail: The last lines that the trainer printed.
         seconds: Busy time.
@@ -149,6 +158,22 @@ class Failed:
     cost: float
     final: bool
     clock: float
+
+    @classmethod
+    def of(
+        cls, attempt: int, failure: Failure, cost: float, clock: float, *, final: bool = False
+    ) -> "Failed":
+        """The event of a failure."""
+        return cls(
+            attempt=attempt,
+            kind=str(failure.kind),
+            message=failure.message,
+            tail=failure.tail,
+            seconds=failure.usage.seconds,
+            cost=cost,
+            final=final,
+            clock=clock,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from bhpt.domain import Misuse
+from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
 
 
@@ -75,6 +75,7 @@ class Plan:
         search: Where arms come from.
         networks: Digests of the weights that the policy decided with at the start, by network;
             empty if it has none or nobody noted them.
+        objective: Which metric decides what is best; everything inside the study is a loss.
     """
 
     budget: Budget
@@ -85,6 +86,7 @@ class Plan:
     training: Training = field(default_factory=Training)
     search: Search = field(default_factory=Search)
     networks: dict[str, str] = field(default_factory=dict)
+    objective: Objective = field(default_factory=Objective)
 
     def __post_init__(self) -> None:
         """Refuse what would fail far away."""

@@ -1,83 +1,54 @@
 """What came of a unit, as events: settled, retried or given up."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from bhpt.domain import Misuse
-from bhpt.study.events import (
-    Event,
-    Extended,
-    Failed,
-    Observed,
-    Rejected,
-    Restarted,
-    Saved,
-)
+from bhpt.domain import Failure, FailureKind, Misuse, Resume, UnitResult, Usage
+from bhpt.study.events import Event, Extended, Failed, Observed, Rejected, Restarted
 from bhpt.study.state import BLAMELESS, Attempt, State, apply
 
 Receipt = Literal["accepted", "ignored", "rejected"]
 """What became of a report: new, the same as before, or in contradiction to it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """How a unit ran.
-
-    Attributes:
-        seconds: Busy time, set-up and reruns included.
-        setup_s: The part that went into starting a worker.
-        rerun: Epochs that had to be trained again first.
-        saved: Its checkpoint, None if there is none.
-    """
-
-    seconds: float
-    setup_s: float = 0.0
-    rerun: int = 0
-    saved: Saved | None = None
-
-
 def report(
-    state: State, number: int, losses: Sequence[float], run: Run, clock: float
+    state: State, number: int, result: UnitResult, clock: float
 ) -> tuple[Receipt, Event | None]:
-    """What to make of a report, and the event to record.
+    """What to make of the result of a unit, and the event to record.
 
     Raises:
         Misuse: If there is no such attempt or the number of losses is wrong.
     """
     attempt = _attempt(state, number)
-    values = tuple(float(loss) for loss in losses)
+    losses = result.losses
     if attempt.status == "observed":
-        if same_losses(values, _known(state, attempt)):
+        if same_losses(losses, _known(state, attempt)):
             return "ignored", None
-        return "rejected", Rejected(number, "differs from what was reported", values, clock)
+        return "rejected", Rejected(number, "differs from what was reported", losses, clock)
     if attempt.status == "failed":
-        return "rejected", Rejected(number, "came after the unit had failed", values, clock)
-    if len(values) != attempt.unit.epochs:
+        return "rejected", Rejected(number, "came after the unit had failed", losses, clock)
+    if len(losses) != attempt.unit.epochs:
         raise Misuse(
-            f"attempt {number} reports {len(values)} losses, but its unit has "
+            f"attempt {number} reports {len(losses)} losses, but its unit has "
             f"{attempt.unit.epochs} epochs: report one loss an epoch"
         )
-    cost = state.ledger.budget.rules.charge(attempt.unit.epochs + run.rerun, run.seconds)
-    return "accepted", Observed(
-        number, values, run.seconds, run.setup_s, run.rerun, cost, run.saved, clock
-    )
+    usage = result.usage
+    cost = state.ledger.budget.rules.charge(attempt.unit.epochs + usage.rerun, usage.seconds)
+    return "accepted", Observed.of(number, result, cost, clock)
 
 
-def failure(
-    state: State, number: int, kind: str, message: str, tail: str, seconds: float, clock: float
-) -> Failed:
+def failure(state: State, number: int, why: Failure, clock: float) -> Failed:
     """The event of a failed attempt: charged, and final if the arm has no tries left."""
     attempt = _attempt(state, number)
-    cost = state.ledger.budget.rules.charge_failed(attempt.reserved, seconds)
+    cost = state.ledger.budget.rules.charge_failed(attempt.reserved, why.usage.seconds)
     failures = state.arm(attempt.unit.arm).failures + 1
-    final = kind not in BLAMELESS and failures > state.plan.training.retries
-    return Failed(number, kind, message, tail, seconds, cost, final, clock)
+    final = why.kind not in BLAMELESS and failures > state.plan.training.retries
+    return Failed.of(number, why, cost, clock, final=final)
 
 
 def reconcile(
-    state: State, reruns: Callable[[Attempt], int], clock: float, unseen_s: float
+    state: State, resumes: Mapping[int, Resume], clock: float, unseen_s: float
 ) -> tuple[Event, ...]:
     """What becomes of units that a dead driver left in flight.
 
@@ -87,13 +58,13 @@ def reconcile(
 
     Args:
         state: The study as the dead driver left it.
-        reruns: Epochs that would have to be trained again before a unit could go on.
+        resumes: Where each unit in flight could go on from, by attempt.
         clock: The study's clock when the driver was last seen.
         unseen_s: How long it may have run on after that.
     """
     events: list[Event] = []
     for attempt in state.flying:
-        changed = dearer(state, attempt, reruns(attempt), clock)
+        changed = dearer(state, attempt, resumes[attempt.number], clock)
         if not state.ledger.budget.rules.restarts or isinstance(changed, Failed):
             events.append(_lost(state, attempt, clock, unseen_s))
             continue
@@ -104,7 +75,9 @@ def reconcile(
     return tuple(events)
 
 
-def dearer(state: State, attempt: Attempt, reruns: int, clock: float) -> Extended | Failed | None:
+def dearer(
+    state: State, attempt: Attempt, resume: Resume, clock: float
+) -> Extended | Failed | None:
     """What must be recorded before a unit is started that has more to train than was reserved.
 
     A trainer that lived when the unit was decided on may be dead by now. Then the reservation is
@@ -113,13 +86,15 @@ def dearer(state: State, attempt: Attempt, reruns: int, clock: float) -> Extende
     Returns:
         None if the reservation is enough.
     """
-    needed = state.ledger.budget.rules.required(attempt.unit.epochs + reruns)
+    needed = state.ledger.budget.rules.required(
+        attempt.done - resume.epochs + attempt.unit.epochs
+    )
     if needed <= attempt.reserved:
         return None
     if needed - attempt.reserved <= state.ledger.left:
         return Extended(attempt.number, needed, clock)
     message = "what it would have to train again is not affordable any more"
-    return Failed(attempt.number, "lost", message, "", 0.0, 0.0, False, clock)
+    return Failed.of(attempt.number, Failure(FailureKind.LOST, message), 0.0, clock)
 
 
 def hopeless(state: State) -> str | None:
@@ -148,7 +123,8 @@ def _lost(state: State, attempt: Attempt, clock: float, unseen_s: float) -> Fail
     used = state.ledger.budget.rules.charge_failed(attempt.reserved, seconds)
     cost = min(attempt.reserved, used)
     message = "the driver ended before the unit did"
-    return Failed(attempt.number, "lost", message, "", seconds, cost, False, clock)
+    lost = Failure(FailureKind.LOST, message, usage=Usage(seconds))
+    return Failed.of(attempt.number, lost, cost, clock)
 
 
 def _attempt(state: State, number: int) -> Attempt:

@@ -15,8 +15,9 @@ from typing import Literal
 
 import numpy as np
 
-from bhpt.domain import Curves, FloatArray, Misuse, Unit
+from bhpt.domain import Curves, FloatArray, Misuse, Saved, Unit
 from bhpt.domain.ledger import Ledger
+from bhpt.domain.reports import Metrics
 from bhpt.spaces import Config, Space, encode_configs, encode_roles
 from bhpt.study.events import (
     ArmClosed,
@@ -32,7 +33,6 @@ from bhpt.study.events import (
     Outlook,
     Rejected,
     Restarted,
-    Saved,
     SessionEnded,
     SessionStarted,
     StudyCreated,
@@ -67,6 +67,7 @@ class Attempt:
         cost: What it cost in the end.
         seconds: How long it was busy.
         message: Why it failed.
+        metrics: What was reported beside the losses, one mapping an epoch; empty if nothing was.
     """
 
     number: int
@@ -81,6 +82,7 @@ class Attempt:
     cost: float = 0.0
     seconds: float = 0.0
     message: str = ""
+    metrics: tuple[Metrics, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +167,15 @@ class State:
     def flying(self) -> tuple[Attempt, ...]:
         """The attempts in flight, in the order decided."""
         return tuple(self.attempts[number] for number in self.open)
+
+    def metrics_of(self, arm: int) -> tuple[Metrics, ...]:
+        """What was reported of every observed epoch of an arm, empty where only a number was."""
+        return tuple(
+            metrics
+            for attempt in self.attempts
+            if attempt.unit.arm == arm and attempt.status == "observed"
+            for metrics in attempt.metrics or ({},) * attempt.unit.epochs
+        )
 
     def arm(self, arm: int) -> Arm:
         """What is known of an arm beside its curve."""
@@ -304,6 +315,7 @@ def _(event: Observed, state: State) -> State:
         paces=_paces(before, event, attempt.unit.epochs),
         failures=0,
     )
+    attempt = replace(attempt, metrics=event.metrics)
     settled = _settle(state, attempt, "observed", event.cost, event.seconds)
     return replace(
         settled,

@@ -4,12 +4,14 @@ import os
 import socket
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from bhpt.domain import Misuse, Unit
+from bhpt.domain import Failure, FailureKind, Misuse, Objective, Unit, UnitResult, Usage
 from bhpt.domain.budget import Budget
 from bhpt.domain.closing import Closing
+from bhpt.domain.objective import Mode
+from bhpt.domain.reports import read_reports
 from bhpt.policies.interface import Policy
 from bhpt.policies.registry import make_policy
 from bhpt.spaces import Config
@@ -18,7 +20,7 @@ from bhpt.study.deciding import next_unit
 from bhpt.study.events import BudgetAdded, Event, SessionEnded, SessionStarted
 from bhpt.study.log import EventLog, Journal, Keep, MemoryLog
 from bhpt.study.plan import Training
-from bhpt.study.settling import Receipt, Run, failure, report
+from bhpt.study.settling import Receipt, failure, report
 from bhpt.study.state import Attempt, State
 
 
@@ -58,6 +60,8 @@ class Study(Closing):
         workers: How many units may be asked for before one is told.
         untrained: The loss of an untrained model, if it is known.
         keep: Makes the log from the first events; `stored("runs/net.db")` for one that lasts.
+        metric: The metric that decides what is best.
+        mode: Whether it is minimised ("min") or maximised ("max").
     """
 
     def __init__(
@@ -72,6 +76,8 @@ class Study(Closing):
         workers: int = 1,
         untrained: float | None = None,
         keep: Keep = MemoryLog,
+        metric: str = "loss",
+        mode: Mode = "min",
     ) -> None:
         parsed = Budget.parse(budget)
         epochs = default_epochs(parsed, unit) if max_epochs is None else max_epochs
@@ -82,6 +88,7 @@ class Study(Closing):
             seed=seed,
             policy=policy_name(policy),
             workers=workers,
+            objective=Objective(metric, mode),
         )
         self._begin(Journal(keep(first)), policy, time.monotonic)
 
@@ -127,8 +134,9 @@ class Study(Closing):
 
     @property
     def best_loss(self) -> float:
-        """The lowest loss so far, infinity before there is one."""
-        return float("inf") if self.state.best is None else self.state.best.loss
+        """The best value of the metric so far, the worst there is before there is one."""
+        loss = float("inf") if self.state.best is None else self.state.best.loss
+        return self.state.plan.objective.from_loss(loss)
 
     @property
     def best_config(self) -> Config | None:
@@ -155,22 +163,27 @@ class Study(Closing):
         return asked(self.state, self.state.attempts[found.decided.attempt])
 
     def tell(
-        self, unit: AskedUnit, losses: float | Sequence[float], seconds: float | None = None
+        self,
+        unit: AskedUnit,
+        losses: "float | Mapping[str, float] | Sequence[float | Mapping[str, float]]",
+        seconds: float | None = None,
     ) -> Receipt:
         """Report the losses of a unit, one an epoch.
 
         Args:
             unit: What `ask` returned.
-            losses: NaN and infinity are kept and never the best.
+            losses: Values of the metric, or mappings of metrics that hold it; all are stored. NaN
+                and infinity are kept and never the best.
             seconds: How long it took; measured since `ask` if None.
 
         Returns:
             "accepted", "ignored" for the same report again, or "rejected" for one that differs
             from what is known; that is logged.
         """
-        values = [losses] if isinstance(losses, int | float) else list(losses)
         took = self._took(unit) if seconds is None else seconds
-        receipt, event = report(self.state, unit.attempt, values, Run(took), self._now())
+        reports = read_reports(losses, self.state.plan.objective, "tell()")
+        result = replace(UnitResult.of(reports), usage=Usage(took))
+        receipt, event = report(self.state, unit.attempt, result, self._now())
         if event is not None:
             self._record(event)
         return receipt
@@ -178,7 +191,8 @@ class Study(Closing):
     def fail(self, unit: AskedUnit, message: str, seconds: float | None = None) -> None:
         """Report that a unit has no losses; it is charged, and tried again a few times."""
         took = self._took(unit) if seconds is None else seconds
-        self._record(failure(self.state, unit.attempt, "crashed", message, "", took, self._now()))
+        why = Failure(FailureKind.CRASHED, message, usage=Usage(took))
+        self._record(failure(self.state, unit.attempt, why, self._now()))
 
     def add_budget(self, more: str | Budget) -> None:
         """Raise the limit by an amount of the same kind."""

@@ -13,9 +13,11 @@ What the command finds in its environment:
 
 In the words of the command itself, `{name}` stands for the value of that hyper-parameter.
 
-What it prints: `bhpt loss 0.123`, one line an epoch. Every other line goes to the log. It exits
-with status 0 after exactly BHPT_EPOCHS such lines. A command that leaves BHPT_CHECKPOINT_OUT empty
-starts from nothing each time, and the epochs that it trains again are paid for.
+What it prints: `bhpt loss 0.123`, one line an epoch, with the name of the study's metric in place
+of `loss`; or `bhpt metrics {"loss": 0.123, "accuracy": 0.9}`, a JSON object that holds it. Every
+other line goes to the log. It exits with status 0 after exactly BHPT_EPOCHS such lines. A command
+that leaves BHPT_CHECKPOINT_OUT empty starts from nothing each time, and the epochs that it trains
+again are paid for.
 """
 
 import errno
@@ -31,10 +33,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bhpt.domain.objective import Objective
+from bhpt.domain.reports import BadReport, EpochReport, read_reports
 from bhpt.trainers.exit_words import how_it_ended
-from bhpt.trainers.interface import BadReport, Trained, TrainerFailed, Work
+from bhpt.trainers.interface import Trained, TrainerFailed, Work
 
-_LOSS = re.compile(r"bhpt\s+loss\s+(.*)", re.ASCII)
+_REPORT = re.compile(r"bhpt\s+(\S+)\s+(.*)", re.ASCII)
+_METRICS = "metrics"
 _OURS = ("BHPT_CONFIG", "BHPT_EPOCHS", "BHPT_CHECKPOINT", "BHPT_PARAM_")
 _LONGEST_LINE = 1 << 16
 _TICK_S = 0.05
@@ -48,8 +53,8 @@ class CommandTrainer:
     kind: str = "command"
 
     def run(self, work: Work, alive: object | None) -> Trained:  # noqa: ARG002  # nothing lives
-        """Start the command, pass its lines on, pick out the losses."""
-        losses: list[float] = []
+        """Start the command, pass its lines on, pick out the reports."""
+        reports: list[EpochReport] = []
         config_file = work.freeze_to.parent / "config.json"
         config_file.write_text(json.dumps(dict(work.config)))
         try:
@@ -57,16 +62,16 @@ class CommandTrainer:
             words = [fill(word, work.config) for word in self.words]
             with _started(words, environment) as process:
                 for line in _lines(process):
-                    loss = parse_loss(line)
-                    if loss is None:
+                    report = parse_report(line, work.objective)
+                    if report is None:
                         print(line, flush=True)
                     else:
-                        losses.append(loss)
+                        reports.append(report)
         finally:
             config_file.unlink(missing_ok=True)
         _check_end(process.returncode, words[0])
-        _check_count(len(losses), work.epochs)
-        return Trained(tuple(losses), frozen=any(work.freeze_to.iterdir()))
+        _check_count(len(reports), work)
+        return work.result(reports, frozen=any(work.freeze_to.iterdir())), None
 
 
 def environment_of(work: Work, config_file: Path) -> dict[str, str]:
@@ -78,12 +83,12 @@ def environment_of(work: Work, config_file: Path) -> dict[str, str]:
     variables = {
         "BHPT_CONFIG": json.dumps(dict(work.config)),
         "BHPT_CONFIG_FILE": str(config_file),
-        "BHPT_EPOCHS": str(work.epochs),
-        "BHPT_EPOCHS_DONE": str(work.start),
+        "BHPT_EPOCHS": str(work.trained),
+        "BHPT_EPOCHS_DONE": str(work.resume.epochs),
         "BHPT_CHECKPOINT_OUT": str(work.freeze_to),
     }
-    if work.thaw_from is not None:
-        variables["BHPT_CHECKPOINT_IN"] = str(work.thaw_from)
+    if work.resume.place is not None:
+        variables["BHPT_CHECKPOINT_IN"] = str(work.resume.place)
     for name, value in work.config.items():
         variable = "BHPT_PARAM_" + re.sub(r"[^A-Za-z0-9_]", "_", name)
         if variable in variables:
@@ -108,19 +113,24 @@ def fill(word: str, config: Mapping[str, object]) -> str:
     )
 
 
-def parse_loss(line: str) -> float | None:
-    """The loss of a protocol line, None for any other line.
+def parse_report(line: str, objective: Objective) -> EpochReport | None:
+    """The report in a protocol line, None for any other line.
 
     Raises:
-        BadReport: It is a protocol line without a number.
+        BadReport: It is a protocol line without a number, or without the metric that counts.
     """
-    match = _LOSS.fullmatch(line.strip())
-    if match is None:
+    match = _REPORT.fullmatch(line.strip())
+    if match is None or match[1] not in (objective.metric, _METRICS):
         return None
+    said = f"the command printed {line.strip()!r:.80}, which"
     try:
-        return float(match[1])
+        value = float(match[2]) if match[1] == objective.metric else json.loads(match[2])
     except ValueError:
-        raise BadReport(f"the command printed {line.strip()!r:.80}, which is not a loss") from None
+        wanted = f"a {objective.metric}" if match[1] == objective.metric else "a JSON object"
+        raise BadReport(f"{said} is not {wanted}") from None
+    if match[1] == _METRICS and not isinstance(value, dict):
+        raise BadReport(f"{said} is not a JSON object")
+    return read_reports(value, objective, "the command")[0]
 
 
 def _outer() -> dict[str, str]:
@@ -206,8 +216,9 @@ def _check_end(status: int, word: str) -> None:
         raise TrainerFailed(f"{word} {how_it_ended(status)}")
 
 
-def _check_count(count: int, epochs: int) -> None:
-    if count != epochs:
+def _check_count(count: int, work: Work) -> None:
+    if count != work.trained:
         raise BadReport(
-            f"the command printed {count} lines `bhpt loss ...` where BHPT_EPOCHS={epochs} were due"
+            f"the command printed {count} lines `bhpt {work.objective.metric} ...` "
+            f"where BHPT_EPOCHS={work.trained} were due"
         )

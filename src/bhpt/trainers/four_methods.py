@@ -5,15 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, cast
 
+from bhpt.domain.reports import read_reports
+from bhpt.trainers.collecting import collect
 from bhpt.trainers.interface import Trained, Work
-from bhpt.trainers.losses import as_losses, collect
 
 
 class FourMethods(Protocol):
     """What a user writes."""
 
     def step(self) -> object:
-        """Train one epoch and return its loss, or several and return a list."""
+        """Train one epoch and return its loss or its metrics, or several and return a list."""
         ...
 
     def save(self, folder: Path) -> None:
@@ -34,14 +35,14 @@ class ClassTrainer:
     kind: str = "class"
 
     def run(self, work: Work, alive: object | None) -> Trained:
-        """Thaw if need be, step until the losses have come, freeze."""
+        """Thaw if need be, step until all epochs are reported, freeze."""
         model = cast("FourMethods | None", alive)
         if model is None:
             model = self.make(dict(work.config))
-            if work.thaw_from is not None:
-                model.load(work.thaw_from)
+            if work.resume.place is not None:
+                model.load(work.resume.place)
         step = model.step
         where = f"{self.name}.step()"
-        losses = collect(lambda: as_losses(step(), where), work.epochs, where)
+        reports = collect(lambda: read_reports(step(), work.objective, where), work.trained, where)
         model.save(work.freeze_to)
-        return Trained(tuple(losses), frozen=True, alive=model)
+        return work.result(reports, frozen=True), model

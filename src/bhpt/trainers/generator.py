@@ -1,4 +1,4 @@
-"""The generator function: `def train(config): ...; yield loss`, one loss an epoch.
+"""The generator function: `def train(config): ...; yield loss`, one loss or mapping an epoch.
 
 It cannot be frozen, so it stays alive in its worker; what is lost with the worker is trained
 again from the first epoch, and paid for.
@@ -8,33 +8,34 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from bhpt.trainers.interface import BadReport, Trained, Work
-from bhpt.trainers.losses import as_losses, collect
+from bhpt.domain.reports import BadReport, EpochReport, read_reports
+from bhpt.trainers.collecting import collect
+from bhpt.trainers.interface import Trained, Work
 
 
 @dataclass(frozen=True)
 class GeneratorTrainer:
-    """Trains by drawing losses from the generators of a user's function."""
+    """Trains by drawing reports from the generators of a user's function."""
 
     make: Callable[[dict[str, object]], Iterator[object]]
     name: str
     kind: str = "generator"
 
     def run(self, work: Work, alive: object | None) -> Trained:
-        """Draw the losses; a generator that is not kept starts from its first epoch."""
-        losses_of = cast("Iterator[object] | None", alive)
-        if losses_of is None:
-            losses_of = self.make(dict(work.config))
+        """Draw the reports; a generator that is not kept starts from its first epoch."""
+        reports_of = cast("Iterator[object] | None", alive)
+        if reports_of is None:
+            reports_of = self.make(dict(work.config))
         end = object()
 
-        def draw() -> tuple[float, ...]:
-            value = next(losses_of, end)
+        def draw() -> tuple[EpochReport, ...]:
+            value = next(reports_of, end)
             if value is end:
                 raise BadReport(
-                    f"{self.name} ended before its {work.start + work.epochs} epochs: "
+                    f"{self.name} ended before its {work.resume.epochs + work.trained} epochs: "
                     "let it yield one loss an epoch for as long as it is asked"
                 )
-            return as_losses(value, self.name)
+            return read_reports(value, work.objective, self.name)
 
-        losses = collect(draw, work.epochs, self.name)
-        return Trained(tuple(losses), frozen=False, alive=losses_of)
+        reports = collect(draw, work.trained, self.name)
+        return work.result(reports, frozen=False), reports_of

@@ -1,13 +1,16 @@
 """What a worker asks of a trainer of any kind, and what it gets back."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from bhpt.domain.objective import Objective
+from bhpt.domain.reports import BadReport, EpochReport
+from bhpt.domain.results import UnitResult
+from bhpt.domain.resume import Resume
 
-class BadReport(ValueError):
-    """The trainer broke its promise: not a loss, too few or too many; one line that says which."""
+__all__ = ["BadReport", "Trained", "Trainer", "TrainerFailed", "Work"]
 
 
 class TrainerFailed(RuntimeError):
@@ -20,32 +23,32 @@ class Work:
 
     Attributes:
         config: The configuration.
-        start: Epochs that the trainer has behind it: those of `thaw_from`, or of one kept alive.
-        epochs: How many epochs to train now, those that are trained again included.
+        epochs: New epochs to train.
         freeze_to: Empty folder for the new checkpoint.
-        thaw_from: Checkpoint to load first, None to start from nothing or go on alive.
+        resume: Where to start.
+        rerun: Epochs between that and the new ones, to be trained again and not reported.
+        objective: Which metric counts.
     """
 
     config: Mapping[str, object]
-    start: int
     epochs: int
     freeze_to: Path
-    thaw_from: Path | None
+    resume: Resume = field(default_factory=Resume)
+    rerun: int = 0
+    objective: Objective = field(default_factory=Objective)
+
+    @property
+    def trained(self) -> int:
+        """Epochs to train now, those that are trained again included."""
+        return self.rerun + self.epochs
+
+    def result(self, reports: Sequence[EpochReport], *, frozen: bool) -> UnitResult:
+        """The result of this work from the reports of all epochs that were trained."""
+        return UnitResult.of(reports[self.rerun :], frozen=frozen)
 
 
-@dataclass(frozen=True, slots=True)
-class Trained:
-    """What a piece of training gave.
-
-    Attributes:
-        losses: One an epoch, `Work.epochs` of them.
-        frozen: Whether `freeze_to` holds a checkpoint now.
-        alive: What can go on from here without thawing, None if nothing can.
-    """
-
-    losses: tuple[float, ...]
-    frozen: bool
-    alive: object | None = None
+Trained = tuple[UnitResult, object | None]
+"""The result of some work, and the trainer that can go on from there without thawing, if any."""
 
 
 class Trainer(Protocol):
@@ -57,10 +60,10 @@ class Trainer(Protocol):
         ...
 
     def run(self, work: Work, alive: object | None) -> Trained:
-        """Train; `alive` is what an earlier `Trained` of the same arm handed back, if it is kept.
+        """Train; `alive` is what an earlier run of the same arm handed back, if it is kept.
 
         Raises:
-            BadReport: What came back are not the losses asked for.
+            BadReport: What came back are not the reports asked for.
             Exception: Whatever the user's code raises.
         """
         ...

@@ -1,19 +1,20 @@
 """The driver's side of checkpoints: thaw before a unit, commit after it, cap what is kept."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 
-from bhpt.checkpoints import Checkpoint, CheckpointStore, Thawed, plan_drops
-from bhpt.executors import Job
+from bhpt.checkpoints import Checkpoint, CheckpointStore, plan_drops
+from bhpt.domain import Resume, Saved
 from bhpt.policies.interface import Explanation
 from bhpt.study import State
-from bhpt.study.events import CheckpointDropped, Saved
+from bhpt.study.events import CheckpointDropped
 from bhpt.study.state import GENERATIONS, Attempt, Best
-from bhpt.tuning.folder import StudyFolder, logged_checkpoints
+from bhpt.tuning.folder import StudyFolder, checkpoint_of, logged_checkpoints
 
 
-class Freezer:
+class CheckpointSession:
     """Keeps the checkpoint folders in step with the log.
 
     Everything that removes a checkpoint is logged first, everything that is logged is on the
@@ -31,7 +32,6 @@ class Freezer:
         self._store = CheckpointStore(folder.checkpoints, logged_checkpoints(state), GENERATIONS)
         self._cap = cap
         self._unsettled: list[Checkpoint] = []
-        self._checked: dict[int, Thawed] = {}
 
     def missing(self, state: State, clock: float) -> list[CheckpointDropped]:
         """Logged checkpoints that somebody has removed."""
@@ -42,18 +42,26 @@ class Freezer:
             if one not in held
         ]
 
-    def trust(self, arm: int) -> None:
-        """An arm's trainer lives: should it die first, its worker checks what it thaws."""
-        self._checked.pop(arm, None)
+    def newest(self, saved: Saved, arm: int) -> Resume:
+        """From a logged checkpoint of an arm; whoever loads it has to check it."""
+        folder = self._store.folder(checkpoint_of(arm, saved))
+        return Resume.checkpoint(saved.epochs, folder, saved.digest)
 
-    def check(self, arm: int, clock: float) -> list[CheckpointDropped]:
-        """Verify what an arm's next unit would thaw; damage is removed once it is logged."""
+    def verified(self, arm: int, clock: float) -> tuple[Resume, list[CheckpointDropped]]:
+        """From the newest checkpoint of an arm whose every byte is as committed.
+
+        Returns:
+            Where the arm can go on from, and the newer checkpoints that are damaged: they are
+            removed once that is logged.
+        """
         thawed = self._store.thaw(arm)
-        self._checked[arm] = Thawed(thawed.checkpoint, thawed.folder)
-        return [
+        damaged = [
             CheckpointDropped(one.arm, one.generation, f"damaged: {reason}", clock)
             for one, reason in thawed.damaged
         ]
+        if thawed.checkpoint is None or thawed.folder is None:
+            return Resume(), damaged
+        return Resume.checkpoint(thawed.checkpoint.epochs, thawed.folder), damaged
 
     def drop(self, dropped: Iterable[CheckpointDropped]) -> None:
         """Remove checkpoints whose loss is logged."""
@@ -61,45 +69,9 @@ class Freezer:
         if gone:
             self._store.drop([one for one in self._store.held if (one.arm, one.generation) in gone])
 
-    def job(self, state: State, attempt: Attempt, limit_s: float | None) -> Job:
-        """The job of an attempt, with the checkpoint that was checked, or its digest."""
-        arm = attempt.unit.arm
-        thawed, digest = self._checked.pop(arm, None), None
-        if thawed is None:
-            thawed = self._newest(arm)
-            digest = None if thawed.checkpoint is None else thawed.checkpoint.digest
-        return Job(
-            attempt=attempt.number,
-            arm=arm,
-            config=state.configs[arm],
-            epochs=attempt.unit.epochs,
-            done=attempt.done,
-            freeze_to=self._store.begin(arm, attempt.number),
-            thaw_from=thawed.folder,
-            thaw_epochs=0 if thawed.checkpoint is None else thawed.checkpoint.epochs,
-            limit_s=limit_s,
-            digest=digest,
-        )
-
-    def probe(self, state: State, arm: int) -> Job:
-        """A job of an arm that is only asked about and never submitted."""
-        return self._asked(state, arm, self._checked.get(arm) or Thawed(None, None))
-
-    def bare(self, state: State, arm: int) -> Job:
-        """The same without its checkpoints."""
-        return self._asked(state, arm, Thawed(None, None))
-
-    def _asked(self, state: State, arm: int, thawed: Thawed) -> Job:
-        return Job(
-            attempt=len(state.attempts),
-            arm=arm,
-            config=state.configs[arm],
-            epochs=1,
-            done=state.count(arm),
-            freeze_to=self._folder.checkpoints,
-            thaw_from=thawed.folder,
-            thaw_epochs=0 if thawed.checkpoint is None else thawed.checkpoint.epochs,
-        )
+    def begin(self, attempt: Attempt) -> Path:
+        """An empty folder for the checkpoint that an attempt writes."""
+        return self._store.begin(attempt.unit.arm, attempt.number)
 
     def commit(self, attempt: Attempt) -> Saved:
         """Give a unit's checkpoint its final name; log what is returned, then `settle`."""
@@ -137,15 +109,9 @@ class Freezer:
         best = state.best
         if best is None or best.saved is None:
             return
-        saved = best.saved
-        one = Checkpoint(best.arm, saved.generation, saved.epochs, saved.digest, saved.bytes)
+        one = checkpoint_of(best.arm, best.saved)
         if one in self._store.of_arm(best.arm):
             self._folder.keep_best(best, self._store.folder(one).parent)
-
-    def _newest(self, arm: int) -> Thawed:
-        """The newest checkpoint of an arm, unchecked."""
-        made = self._store.of_arm(arm)
-        return Thawed(made[-1], self._store.folder(made[-1])) if made else Thawed(None, None)
 
     def excess(
         self, state: State, explanation: Explanation | None, clock: float

@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from bhpt.checkpoints import DiskFull, UnsafeCheckpoint
+from bhpt.domain import Failure, FailureKind, Resume, UnitResult, Usage
 from bhpt.domain.budget_kinds import Extend
-from bhpt.executors import Executor, Failure, FailureKind, Report, Running
+from bhpt.executors import Executor, Job, Report, Running, TrainerGone
 from bhpt.policies.interface import Explanation, Policy
 from bhpt.study import Busy, Journal, State
 from bhpt.study.deciding import next_unit
@@ -15,20 +16,19 @@ from bhpt.study.events import (
     CheckpointDropped,
     Event,
     Extended,
-    Failed,
     Restarted,
-    Saved,
     SessionEnded,
     SessionStarted,
 )
-from bhpt.study.settling import Run, dearer, failure, hopeless, reconcile, report
+from bhpt.study.settling import dearer, failure, hopeless, reconcile, report
 from bhpt.study.state import Attempt
-from bhpt.tuning.checkpoint_session import Freezer
+from bhpt.tuning.checkpoint_session import CheckpointSession
 from bhpt.tuning.errors import Paused, TrainerBroken
 from bhpt.tuning.interrupts import Interrupts
 from bhpt.tuning.limits import Stop, hung_after, next_look, verdict
 from bhpt.tuning.options import Options
 from bhpt.tuning.result import Status
+from bhpt.tuning.resuming import Resumption
 
 Watch = Callable[[State, tuple[Running, ...]], None]
 """Called now and then with the study and what runs, for a progress view."""
@@ -49,7 +49,7 @@ class Rooms:
         journal: The study.
         policy: Chooses.
         executor: Trains.
-        freezer: Keeps checkpoints.
+        checkpoints: Keeps checkpoints.
         beat: Writes signs of life.
         watch: Shows progress.
     """
@@ -57,7 +57,7 @@ class Rooms:
     journal: Journal
     policy: Policy
     executor: Executor
-    freezer: Freezer
+    checkpoints: CheckpointSession
     beat: Beat = lambda _: None
     watch: Watch = lambda _state, _running: None
 
@@ -78,7 +78,8 @@ class Driver:
         self._rooms = rooms
         self._options = options
         self._zero = rooms.executor.now() - clock
-        self._unsubmitted: list[int] = []
+        self._resumption = Resumption(rooms.journal, rooms.executor, rooms.checkpoints)
+        self._unsubmitted: dict[int, Resume] = {}
         self._started: dict[int, float] = {}
         self._stops: dict[int, Stop] = {}
         self._drops: list[CheckpointDropped] = []
@@ -112,26 +113,30 @@ class Driver:
     def begin(self, session: SessionStarted, unseen_s: float) -> None:
         """Start the session: see what is left of the last one, and go on with its units."""
         self._record(session)
-        self._drop(self._rooms.freezer.missing(self.state, session.clock))
+        self._drop(self._rooms.checkpoints.missing(self.state, session.clock))
+        resumes: dict[int, Resume] = {}
         for attempt in self.state.flying:
-            self._drop(self._rooms.freezer.check(attempt.unit.arm, session.clock))
-        events = reconcile(self.state, self._reruns_of, session.clock, unseen_s)
-        self._unsubmitted += [event.attempt for event in events if isinstance(event, Restarted)]
+            resume, damaged = self._resumption.checked(attempt.unit.arm, session.clock)
+            resumes[attempt.number] = resume
+            self._drop(damaged)
+        events = reconcile(self.state, resumes, session.clock, unseen_s)
+        restarted = [event.attempt for event in events if isinstance(event, Restarted)]
+        self._unsubmitted = {number: resumes[number] for number in restarted}
         self._record(*events)
 
     def start_units(self) -> None:
         """Submit what was decided, and decide on more while slots are free."""
         self._submit()
         while self._rooms.executor.free and not self._unsubmitted and self._writable():
-            found = next_unit(self.state, self._rooms.policy, self.clock(), self._reruns)
+            found = next_unit(self.state, self._rooms.policy, self.clock(), self._resumption.rerun)
             if found is None:
                 return
-            damaged = self._damaged(found.decided.arm)
+            resume, damaged = self._resumption.checked(found.decided.arm, self.clock())
             if damaged:
                 self._drop(damaged)
                 continue
             self._explanation = found.explanation
-            self._unsubmitted.append(found.decided.attempt)
+            self._unsubmitted[found.decided.attempt] = resume
             self._record(*found.events)
             self._submit()
 
@@ -140,21 +145,20 @@ class Driver:
         attempt = self.state.attempts[came.attempt]
         self._started.pop(came.attempt, None)
         stop = self._stops.pop(came.attempt, None)
-        if came.failure is not None:
-            self._take_failure(attempt, came.failure, stop, came.seconds)
+        if isinstance(came.outcome, Failure):
+            self._take_failure(attempt, came.outcome, stop)
             return
         try:
-            saved = self._saved(attempt, came)
+            result = self._committed(attempt, came.outcome)
         except UnsafeCheckpoint as error:
-            self._fail(attempt, FailureKind.BAD_REPORT, str(error), "", came.seconds)
+            self._fail(attempt, Failure(FailureKind.BAD_REPORT, str(error), usage=came.usage))
             return
         except DiskFull as error:
-            self._pause(attempt, str(error), came.seconds)
-        run = Run(came.seconds, came.setup_s, came.rerun, saved)
-        _, event = report(self.state, came.attempt, came.losses, run, self.clock())
+            self._pause(attempt, str(error), came.usage)
+        _, event = report(self.state, came.attempt, result, self.clock())
         if event is not None:
             self._rooms.journal.hold(event)
-        if came.seconds >= _CHEAP_S:
+        if came.usage.seconds >= _CHEAP_S:
             self._written()
 
     def tend(self) -> None:
@@ -164,7 +168,7 @@ class Driver:
             self._last_beat = now
             self._beat()
         self._written()
-        self._rooms.freezer.sweep()
+        self._rooms.checkpoints.sweep()
         for number in tuple(self._started):
             self._limit(self.state.attempts[number], now)
         if now - self._last_look >= self._options.look_s:
@@ -189,8 +193,9 @@ class Driver:
         if self.state.ledger.budget.rules.restarts:
             return
         for attempt in self.state.flying:
-            busy = now - self._started.get(attempt.number, now)
-            self._record(self._failed(attempt, FailureKind.STOPPED, "interrupted", "", busy))
+            busy = Usage(now - self._started.get(attempt.number, now))
+            why = Failure(FailureKind.STOPPED, "interrupted", usage=busy)
+            self._record(failure(self.state, attempt.number, why, self.clock()))
 
     def end(self, reason: str, sleep: Callable[[float], None]) -> None:
         """End the session in good order.
@@ -205,8 +210,8 @@ class Driver:
                 raise Paused("the study's store is locked by another program: resume later")
             sleep(self._options.tick_s)
             waited += self._options.tick_s
-        self._rooms.freezer.keep_best(self.state)
-        self._rooms.freezer.finish()
+        self._rooms.checkpoints.keep_best(self.state)
+        self._rooms.checkpoints.finish()
 
     def _record(self, *events: Event) -> None:
         """Log events, or let them wait while the store is locked."""
@@ -218,12 +223,12 @@ class Driver:
         """Write what waits; once all is in the log, do on the disk what had to wait for it."""
         if not self._rooms.journal.flush():
             return False
-        freezer = self._rooms.freezer
-        freezer.settle(self.state)
-        freezer.drop(self._drops)
-        self._drops = freezer.excess(self.state, self._explanation, self.clock())
+        checkpoints = self._rooms.checkpoints
+        checkpoints.settle(self.state)
+        checkpoints.drop(self._drops)
+        self._drops = checkpoints.excess(self.state, self._explanation, self.clock())
         if self._drops and self._rooms.journal.record(*self._drops):
-            freezer.drop(self._drops)
+            checkpoints.drop(self._drops)
             self._drops = []
         return not self._rooms.journal.waiting
 
@@ -236,78 +241,70 @@ class Driver:
         self._drops += dropped
         self._record(*dropped)
 
-    def _damaged(self, arm: int) -> list[CheckpointDropped]:
-        """Checkpoints of an arm that turn out to be damaged when they are needed."""
-        if self._is_alive(arm):
-            self._rooms.freezer.trust(arm)
-            return []
-        return self._rooms.freezer.check(arm, self.clock())
-
-    def _is_alive(self, arm: int) -> bool:
-        """Whether an arm can go on in its worker without being thawed."""
-        if not self.state.count(arm):
-            return False
-        return self._rooms.executor.reruns(self._rooms.freezer.bare(self.state, arm)) == 0
-
-    def _saved(self, attempt: Attempt, came: Report) -> Saved | None:
-        """The checkpoint of a report under its final name; None if the trainer makes none."""
-        if came.frozen:
-            return self._rooms.freezer.commit(attempt)
-        self._rooms.freezer.discard(attempt)
-        return None
+    def _committed(self, attempt: Attempt, result: UnitResult) -> UnitResult:
+        """A result with its checkpoint under its final name, if the trainer made one."""
+        if result.frozen:
+            return replace(result, checkpoint=self._rooms.checkpoints.commit(attempt))
+        self._rooms.checkpoints.discard(attempt)
+        return result
 
     def _submit(self) -> None:
         """Submit what is decided and in the log, as long as slots are free."""
         while self._unsubmitted and self._rooms.executor.free and self._written():
-            attempt = self.state.attempts[self._unsubmitted[0]]
-            try:
-                job = self._rooms.freezer.job(
-                    self.state, attempt, hung_after(self.state, attempt.expected_s)
-                )
-                changed = dearer(
-                    self.state, attempt, self._rooms.executor.reruns(job), self.clock()
-                )
-                if changed is None:
-                    self._rooms.executor.submit(job)
-            except DiskFull as error:
-                self._pause(attempt, str(error), 0.0)
+            number, checked = next(iter(self._unsubmitted.items()))
+            attempt = self.state.attempts[number]
+            resume = self._resumption.at_start(attempt.unit.arm, checked)
+            changed = dearer(self.state, attempt, resume, self.clock())
             if changed is None:
-                self._started[attempt.number] = self._rooms.executor.now()
+                try:
+                    self._rooms.executor.submit(self._job(attempt, resume))
+                except TrainerGone:
+                    continue  # it died just now: see where the arm goes on from instead
+                except DiskFull as error:
+                    self._pause(attempt, str(error), Usage())
+                self._started[number] = self._rooms.executor.now()
             else:
                 self._record(changed)
             if not isinstance(changed, Extended):
-                del self._unsubmitted[0]
+                del self._unsubmitted[number]
 
-    def _take_failure(
-        self, attempt: Attempt, failed: Failure, stop: Stop | None, seconds: float
-    ) -> None:
-        if failed.kind is FailureKind.DISK_FULL:
-            self._pause(attempt, failed.message, seconds)
-        self._rooms.freezer.discard(attempt)
-        kind, message = str(failed.kind), failed.message
-        if failed.kind is FailureKind.STOPPED and stop is not None:
-            kind, message = stop.kind, stop.message
-        self._fail(attempt, kind, message, failed.tail, seconds)
+    def _job(self, attempt: Attempt, resume: Resume) -> Job:
+        """The job of an attempt, with an empty folder for its checkpoint."""
+        return Job(
+            attempt=attempt.number,
+            arm=attempt.unit.arm,
+            config=self.state.configs[attempt.unit.arm],
+            epochs=attempt.unit.epochs,
+            done=attempt.done,
+            freeze_to=self._rooms.checkpoints.begin(attempt),
+            resume=resume,
+            limit_s=hung_after(self.state, attempt.expected_s),
+            objective=self.state.plan.objective,
+        )
 
-    def _fail(self, attempt: Attempt, kind: str, message: str, tail: str, seconds: float) -> None:
+    def _take_failure(self, attempt: Attempt, why: Failure, stop: Stop | None) -> None:
+        if why.kind is FailureKind.DISK_FULL:
+            self._pause(attempt, why.message, why.usage)
+        self._rooms.checkpoints.discard(attempt)
+        if why.kind is FailureKind.STOPPED and stop is not None:
+            why = replace(why, kind=FailureKind(stop.kind), message=stop.message)
+        self._fail(attempt, why)
+
+    def _fail(self, attempt: Attempt, why: Failure) -> None:
         """Log a failed attempt; give up if it is the trainer and not the arm."""
-        event = self._failed(attempt, kind, message, tail, seconds)
+        event = failure(self.state, attempt.number, why, self.clock())
         self._record(event)
-        why = hopeless(self.state)
-        if why is not None or (event.final and kind == FailureKind.IMPORT_FAILED):
-            error = TrainerBroken(f"the trainer does not work: {why or message}")
-            error.add_note(tail)
+        reason = hopeless(self.state)
+        if reason is not None or (event.final and why.kind is FailureKind.IMPORT_FAILED):
+            error = TrainerBroken(f"the trainer does not work: {reason or why.message}")
+            error.add_note(why.tail)
             raise error
 
-    def _failed(
-        self, attempt: Attempt, kind: str, message: str, tail: str, seconds: float
-    ) -> Failed:
-        return failure(self.state, attempt.number, str(kind), message, tail, seconds, self.clock())
-
-    def _pause(self, attempt: Attempt, message: str, seconds: float) -> NoReturn:
+    def _pause(self, attempt: Attempt, message: str, usage: Usage) -> NoReturn:
         """Stop the session: the unit is trained on resume if the budget allows that, or charged."""
         if not self.state.ledger.budget.rules.restarts:
-            self._record(self._failed(attempt, FailureKind.STOPPED, message, "", seconds))
+            why = Failure(FailureKind.STOPPED, message, usage=usage)
+            self._record(failure(self.state, attempt.number, why, self.clock()))
         raise Paused(message)
 
     def _beat(self) -> None:
@@ -338,16 +335,6 @@ class Driver:
         if limit is None or busy <= limit:
             return None
         return Stop("timed-out", f"it ran past its limit of {limit:.0f} s")
-
-    def _reruns(self, arm: int) -> int:
-        """Epochs that an arm would have to train again: the log knows, or the executor does."""
-        known, done = self.state.arm(arm), self.state.count(arm)
-        if known.saved or not done:
-            return done - known.ready
-        return self._rooms.executor.reruns(self._rooms.freezer.probe(self.state, arm))
-
-    def _reruns_of(self, attempt: Attempt) -> int:
-        return self._rooms.executor.reruns(self._rooms.freezer.probe(self.state, attempt.unit.arm))
 
 
 def drive(

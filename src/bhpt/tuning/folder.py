@@ -15,7 +15,7 @@ from bhpt.checkpoints.disk import (
     sync,
 )
 from bhpt.checkpoints.manifest import FILES, verify
-from bhpt.domain import Misuse
+from bhpt.domain import Misuse, Saved
 from bhpt.storage import Address
 from bhpt.study.state import Best, State
 
@@ -106,11 +106,12 @@ class StudyFolder:
 
 def logged_checkpoints(state: State) -> list[Checkpoint]:
     """The checkpoints in a study's log that were not dropped, arm by arm in order."""
-    return [
-        Checkpoint(arm, one.generation, one.epochs, one.digest, one.bytes)
-        for arm, known in state.tried.items()
-        for one in known.saved
-    ]
+    return [checkpoint_of(arm, one) for arm, known in state.tried.items() for one in known.saved]
+
+
+def checkpoint_of(arm: int, saved: Saved) -> Checkpoint:
+    """A logged checkpoint of an arm."""
+    return Checkpoint(arm, saved.generation, saved.epochs, saved.digest, saved.bytes)
 
 
 def _name(best: Best) -> str:

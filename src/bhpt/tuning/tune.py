@@ -23,7 +23,7 @@ from bhpt.study.creation import default_epochs, first_events, note_of_other_weig
 from bhpt.study.events import BudgetAdded, SessionStarted
 from bhpt.study.study import policy_name
 from bhpt.trainers.specs import TrainerSpec, spec_from_json, spec_of, spec_to_json
-from bhpt.tuning.checkpoint_session import Freezer
+from bhpt.tuning.checkpoint_session import CheckpointSession
 from bhpt.tuning.driver import Driver, Rooms, Watch, drive
 from bhpt.tuning.errors import Paused, TrainerBroken
 from bhpt.tuning.folder import StudyFolder
@@ -211,7 +211,7 @@ def _session(
         journal,
         policy,
         executor,
-        Freezer(folder, journal.state, options.checkpoint_cap),
+        CheckpointSession(folder, journal.state, options.checkpoint_cap),
         store.renew,
         watch,
     )
