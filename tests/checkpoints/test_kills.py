@@ -11,7 +11,7 @@ KILLS = """
 import json, os, signal, sys
 from dataclasses import asdict
 from pathlib import Path
-from bhpt.checkpoints import Checkpoint, CheckpointStore
+from bhpt.checkpoints import Checkpoint, CheckpointStore, LocalFolder
 
 calls, fatal = 0, 0
 
@@ -36,7 +36,7 @@ def append(log, checkpoint):  # stands for the study's transaction
     os.replace(fresh, log)
 
 def live(root, log):
-    store = CheckpointStore(root, read(log), generations=1)
+    store = CheckpointStore(LocalFolder(root), read(log), generations=1)
     for epochs in range(len(read(log)) + 1, 3):
         folder = store.begin(0, epochs)
         (folder / "model").write_text(f"weights {epochs}")
@@ -66,7 +66,7 @@ for at in range(1, moments + 1):
     assert killed(root, log, at) == -signal.SIGKILL, at
     logged = read(log)
     assert logged == expected[: len(logged)]
-    thawed = CheckpointStore(root, logged, generations=1).thaw(0)
+    thawed = CheckpointStore(LocalFolder(root), logged, generations=1).thaw(0)
     assert thawed.damaged == ()
     assert thawed.checkpoint == (logged[-1] if logged else None)
     live(root, log)
@@ -97,8 +97,8 @@ def test_a_file_size_limit_while_saving_leaves_the_old_checkpoint(tmp_path: Path
     script = """
 import resource, sys
 from pathlib import Path
-from bhpt.checkpoints import CheckpointStore, DiskFull, is_disk_full
-store = CheckpointStore(Path(sys.argv[1]))
+from bhpt.checkpoints import CheckpointStore, DiskFull, LocalFolder, is_disk_full
+store = CheckpointStore(LocalFolder(Path(sys.argv[1])))
 (store.begin(0, 1) / "model").write_bytes(b"x" * 100)
 first = store.commit(0, 1, 1)
 store.settled(first)
@@ -128,7 +128,7 @@ def test_a_full_disk_keeps_the_old_checkpoint(tmp_path: Path) -> None:
     script = """
 import ctypes, os, sys
 from pathlib import Path
-from bhpt.checkpoints import CheckpointStore, DiskFull, is_disk_full
+from bhpt.checkpoints import CheckpointStore, DiskFull, LocalFolder, is_disk_full
 libc = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWNS, MS_PRIVATE_REC = 0x20000, 0x44000
 target = sys.argv[1].encode()
@@ -136,7 +136,7 @@ if libc.unshare(CLONE_NEWNS) or libc.mount(b"none", b"/", None, MS_PRIVATE_REC, 
     sys.exit(77)
 if libc.mount(b"tmpfs", target, b"tmpfs", 0, b"size=64k"):
     sys.exit(77)
-store = CheckpointStore(Path(sys.argv[1]) / "files")
+store = CheckpointStore(LocalFolder(Path(sys.argv[1]) / "files"))
 (store.begin(0, 1) / "model").write_bytes(b"x" * 20_000)
 first = store.commit(0, 1, 1)
 store.settled(first)
@@ -150,7 +150,7 @@ try:
 except DiskFull:
     print("full")
 store.discard(0, 2)
-again = CheckpointStore(Path(sys.argv[1]) / "files", [first])
+again = CheckpointStore(LocalFolder(Path(sys.argv[1]) / "files"), [first])
 assert again.thaw(0).checkpoint == first
 (again.begin(0, 3) / "model").write_bytes(b"z" * 20_000)
 again.settled(again.commit(0, 3, 2))

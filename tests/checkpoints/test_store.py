@@ -11,6 +11,7 @@ from bhpt.checkpoints import (
     Checkpoint,
     CheckpointStore,
     DiskFull,
+    LocalFolder,
     UnsafeCheckpoint,
     is_disk_full,
     seal,
@@ -41,7 +42,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_what_is_committed_can_be_thawed(root: Path) -> None:
-    store = CheckpointStore(root)
+    store = CheckpointStore(LocalFolder(root))
     checkpoint = freeze(store, arm=12, attempt=45, epochs=3)
     assert (checkpoint.arm, checkpoint.generation, checkpoint.epochs) == (12, 1, 3)
     assert checkpoint.bytes == len("weights 45") + 2
@@ -54,13 +55,13 @@ def test_what_is_committed_can_be_thawed(root: Path) -> None:
 
 
 def test_an_arm_without_checkpoints_starts_from_nothing(root: Path) -> None:
-    thawed = CheckpointStore(root).thaw(7)
+    thawed = CheckpointStore(LocalFolder(root)).thaw(7)
     assert (thawed.checkpoint, thawed.folder, thawed.damaged) == (None, None, ())
 
 
 def test_folders_are_private(root: Path) -> None:
     root.mkdir(mode=0o755)
-    store = CheckpointStore(root)
+    store = CheckpointStore(LocalFolder(root))
     freeze(store, 0, 1, 1)
     generation = root / "arm-000000" / "gen-000001"
     folders = (root, root / "arm-000000", generation, generation / "files")
@@ -69,7 +70,7 @@ def test_folders_are_private(root: Path) -> None:
 
 
 def test_the_previous_generation_is_kept_until_the_new_one_is_logged(root: Path) -> None:
-    store = CheckpointStore(root, generations=1)
+    store = CheckpointStore(LocalFolder(root), generations=1)
     first = freeze(store, 0, 1, 1)
     save(store.begin(0, 2))
     second = store.commit(0, 2, 2)
@@ -84,7 +85,7 @@ def test_the_previous_generation_is_kept_until_the_new_one_is_logged(root: Path)
 
 
 def test_only_the_newest_generations_are_kept(root: Path) -> None:
-    store = CheckpointStore(root, generations=2)
+    store = CheckpointStore(LocalFolder(root), generations=2)
     made = [freeze(store, 0, attempt, attempt) for attempt in range(1, 5)]
     assert store.held == tuple(made[-2:])
     assert store.bytes == sum(one.bytes for one in made[-2:])
@@ -95,7 +96,7 @@ def test_only_the_newest_generations_are_kept(root: Path) -> None:
 
 
 def test_settling_one_attempt_leaves_the_next_ones_folder_alone(root: Path) -> None:
-    store = CheckpointStore(root)
+    store = CheckpointStore(LocalFolder(root))
     first = store.begin(0, 1)
     save(first)
     checkpoint = store.commit(0, 1, 1)
@@ -106,14 +107,14 @@ def test_settling_one_attempt_leaves_the_next_ones_folder_alone(root: Path) -> N
 
 
 def test_opening_removes_what_the_log_does_not_know(root: Path) -> None:
-    store = CheckpointStore(root)
+    store = CheckpointStore(LocalFolder(root))
     logged = freeze(store, 0, 1, 1)
     save(store.begin(0, 2))
     store.commit(0, 2, 2)  # the driver is killed before this is logged
     save(store.begin(0, 3))
     save(store.begin(5, 4))
     (root / "notes.txt").write_text("not ours")
-    again = CheckpointStore(root, [logged])
+    again = CheckpointStore(LocalFolder(root), [logged])
     assert again.held == (logged,)
     assert [folder.name for folder in (root / "arm-000000").iterdir()] == ["gen-000001"]
     assert list((root / "arm-000005").iterdir()) == []
@@ -123,13 +124,13 @@ def test_opening_removes_what_the_log_does_not_know(root: Path) -> None:
 
 def test_a_logged_checkpoint_that_is_gone_is_not_held(root: Path) -> None:
     gone = Checkpoint(0, 3, 3, "0" * 64, 1)
-    assert CheckpointStore(root, [gone]).held == ()
+    assert CheckpointStore(LocalFolder(root), [gone]).held == ()
 
 
 def test_reopening_keeps_the_newest_generations_of_the_whole_log(root: Path) -> None:
-    store = CheckpointStore(root)
+    store = CheckpointStore(LocalFolder(root))
     logged = [freeze(store, 0, attempt, attempt) for attempt in range(1, 6)]
-    assert CheckpointStore(root, logged).held == tuple(logged[-2:])
+    assert CheckpointStore(LocalFolder(root), logged).held == tuple(logged[-2:])
 
 
 def flip(file: Path) -> None:
@@ -168,7 +169,7 @@ DAMAGES = [flip, cut, remove, swap_for_link, grow]
 def test_a_damaged_checkpoint_is_passed_over(
     root: Path, damage: Callable[[Path], None], name: str
 ) -> None:
-    store = CheckpointStore(root)
+    store = CheckpointStore(LocalFolder(root))
     first, second = freeze(store, 0, 1, 1), freeze(store, 0, 2, 2)
     damage(store.folder(second).parent / name)
     thawed = store.thaw(0)
@@ -180,7 +181,7 @@ def test_a_damaged_checkpoint_is_passed_over(
 
 @pytest.mark.parametrize("name", ["files/model.bin", "files/parts/0"])
 def test_an_added_file_is_damage(root: Path, name: str) -> None:
-    store = CheckpointStore(root)
+    store = CheckpointStore(LocalFolder(root))
     only = freeze(store, 0, 1, 1)
     add_beside(store.folder(only).parent / name)
     thawed = store.thaw(0)
@@ -189,14 +190,14 @@ def test_an_added_file_is_damage(root: Path, name: str) -> None:
 
 
 def test_a_missing_empty_folder_is_damage(root: Path) -> None:
-    store = CheckpointStore(root)
+    store = CheckpointStore(LocalFolder(root))
     only = freeze(store, 0, 1, 1)
     (store.folder(only) / "empty").rmdir()
     assert store.thaw(0).checkpoint is None
 
 
 def test_a_consistent_forgery_is_still_not_the_one_in_the_log(root: Path) -> None:
-    store = CheckpointStore(root)
+    store = CheckpointStore(LocalFolder(root))
     only = freeze(store, 0, 1, 1)
     (store.folder(only) / "model.bin").write_text("someone else's")
     seal(store.folder(only))
@@ -222,7 +223,7 @@ def become_link(folder: Path) -> None:
 
 @pytest.mark.parametrize("hostile", [make_link, make_link_to_folder, make_pipe, become_link])
 def test_links_and_special_files_are_refused(root: Path, hostile: Callable[[Path], None]) -> None:
-    store = CheckpointStore(root)
+    store = CheckpointStore(LocalFolder(root))
     folder = store.begin(0, 1)
     hostile(folder)
     with pytest.raises(UnsafeCheckpoint):
@@ -233,7 +234,7 @@ def test_links_and_special_files_are_refused(root: Path, hostile: Callable[[Path
 
 
 def test_hostile_names_of_files_stay_inside(root: Path) -> None:
-    store = CheckpointStore(root)
+    store = CheckpointStore(LocalFolder(root))
     names = ["..x", "<script>", "a\nb", "-rf", " ", "\udcff", "manifest.json"]
     folder = store.begin(0, 1)
     for name in names:
@@ -263,7 +264,7 @@ def test_what_is_not_a_manifest_is_refused(content: bytes) -> None:
 @pytest.mark.parametrize("arm", [-1, "../../x", "0", 1.5, None])
 def test_paths_come_from_whole_numbers_only(root: Path, arm: object) -> None:
     with pytest.raises(Misuse, match="whole number"):
-        CheckpointStore(root).begin(arm, 1)  # type: ignore[arg-type]
+        CheckpointStore(LocalFolder(root)).begin(arm, 1)  # type: ignore[arg-type]
 
 
 def test_an_arm_folder_that_is_a_link_is_refused(root: Path, tmp_path: Path) -> None:
@@ -271,18 +272,18 @@ def test_an_arm_folder_that_is_a_link_is_refused(root: Path, tmp_path: Path) -> 
     root.mkdir()
     (root / "arm-000000").symlink_to(tmp_path / "outside")
     with pytest.raises(Misuse, match="move it away"):
-        CheckpointStore(root)
+        CheckpointStore(LocalFolder(root))
 
 
 def test_a_root_that_is_a_file_is_refused(root: Path) -> None:
     root.write_text("mine")
     with pytest.raises(Misuse, match="move it away"):
-        CheckpointStore(root)
+        CheckpointStore(LocalFolder(root))
     assert root.read_text() == "mine"
 
 
 def test_a_folder_that_forbids_its_removal_is_removed(root: Path) -> None:
-    store = CheckpointStore(root)
+    store = CheckpointStore(LocalFolder(root))
     folder = store.begin(0, 1)
     (folder / "locked").mkdir()
     (folder / "locked" / "x").write_text("x")
@@ -295,7 +296,7 @@ def test_a_folder_that_forbids_its_removal_is_removed(root: Path) -> None:
 
 
 def test_a_checkpoint_that_changed_after_its_seal_is_not_committed(root: Path) -> None:
-    store = CheckpointStore(root)
+    store = CheckpointStore(LocalFolder(root))
     folder = store.begin(0, 1)
     save(folder)
     seal(folder)
@@ -308,7 +309,7 @@ def test_a_checkpoint_that_changed_after_its_seal_is_not_committed(root: Path) -
 def test_a_full_disk_has_one_name_and_costs_nothing(
     root: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
-    store = CheckpointStore(root)
+    store = CheckpointStore(LocalFolder(root))
     first = freeze(store, 0, 1, 1)
     save(store.begin(0, 2))
 
@@ -333,7 +334,7 @@ def test_a_full_disk_is_found_behind_other_errors() -> None:
 def test_everything_is_synced_before_the_rename_and_the_parent_after(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = CheckpointStore(root)
+    store = CheckpointStore(LocalFolder(root))
     save(store.begin(0, 1))
     trace: list[str] = []
     fsync, rename = os.fsync, os.rename
@@ -363,7 +364,7 @@ def test_everything_is_synced_before_the_rename_and_the_parent_after(
 
 
 def test_drops_are_gone_for_good(root: Path) -> None:
-    store = CheckpointStore(root)
+    store = CheckpointStore(LocalFolder(root))
     first, second = freeze(store, 0, 1, 1), freeze(store, 1, 2, 1)
     assert store.bytes == first.bytes + second.bytes
     store.drop([first, first])

@@ -101,7 +101,7 @@ def test_every_crash_is_told_apart_and_survived(
     assert run(executor, job(3)).result.losses == (1.0,)
 
 
-@pytest.mark.parametrize("give", ["text", None, [], [1.0, 2.0], {"loss": 1}, True])
+@pytest.mark.parametrize("give", ["text", None, [], [1.0, 2.0], {"acc": 1}, True])
 def test_what_is_not_a_loss_is_a_bad_report(
     make: Make, job: Callable[..., Job], give: object
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bhpt.checkpoints import CheckpointStore
+from bhpt.checkpoints import CheckpointStore, LocalFolder
 from bhpt.domain import Resume
 from bhpt.executors import FailureKind, Job, LocalExecutor, LocalOptions, Report
 from tests.executors.helpers import NET, collect, run
@@ -56,7 +56,8 @@ class Driver:
 def driver(tmp_path: Path) -> Driver:
     root = tmp_path / "study.files"
     return Driver(
-        LocalExecutor(NET, 1, root / "logs", LocalOptions(grace_s=0.2)), CheckpointStore(root)
+        LocalExecutor(NET, 1, root / "logs", LocalOptions(grace_s=0.2)),
+        CheckpointStore(LocalFolder(root)),
     )
 
 

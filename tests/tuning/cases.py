@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bhpt.checkpoints import CheckpointPlace, LocalFolder
 from bhpt.domain.budget import Budget
 from bhpt.executors import SimulatedExecutor
 from bhpt.policies.interface import Policy
@@ -103,11 +104,14 @@ def session(
     interrupts: Interrupts | None = None,
     policy: Policy | None = None,
     unseen_s: float = 0.0,
+    place: CheckpointPlace | None = None,
 ) -> State:
     """One session, to its end."""
     journal = Journal(log)
     chosen = options or Options()
-    checkpoints = CheckpointSession(StudyFolder(folder), journal.state, chosen.checkpoint_cap)
+    files = StudyFolder(folder)
+    place = place or LocalFolder(files.checkpoints)
+    checkpoints = CheckpointSession(files, place, journal.state, chosen.checkpoint_cap)
     rooms = Rooms(journal, policy or Greedy(), run, checkpoints)
     clock = journal.state.clock
     driver = Driver(rooms, chosen, clock)

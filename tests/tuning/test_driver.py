@@ -27,6 +27,7 @@ from bhpt.tuning.errors import Paused, TrainerBroken
 from bhpt.tuning.folder import StudyFolder
 from bhpt.tuning.interrupts import Interrupts
 from bhpt.tuning.options import Options
+from tests.checkpoints.far_place import FarPlace
 from tests.tuning.cases import (
     DyingLog,
     Killed,
@@ -346,6 +347,18 @@ def test_a_removed_checkpoint_is_noticed(tmp_path: Path) -> None:
     dropped = [event for event in log.read() if isinstance(event, CheckpointDropped)]
     assert dropped
     assert all(known.ready == 0 for known in fold(log.read()).tried.values())
+
+
+def test_checkpoints_may_lie_elsewhere(tmp_path: Path) -> None:
+    whole = new_log("41 epochs")
+    session(whole, tmp_path / "whole", executor())
+    log, place = new_log("41 epochs"), FarPlace(tmp_path / "near")
+    with pytest.raises(Killed):
+        session(DyingLog(log, {12: "after"}), tmp_path / "files", executor(), place=place)
+    state = session(log, tmp_path / "files", executor(), place=place)
+    assert essence(log.read()) == essence(whole.read())
+    assert len(place.bucket) == sum(len(known.saved) for known in state.tried.values())
+    assert StudyFolder(tmp_path / "files").best_checkpoint(state.best) is not None
 
 
 def test_the_cap_on_checkpoints_is_kept(tmp_path: Path) -> None:

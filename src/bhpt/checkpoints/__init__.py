@@ -3,13 +3,19 @@
 from bhpt.checkpoints.checkpoint import Checkpoint
 from bhpt.checkpoints.disk import DiskFull, is_disk_full
 from bhpt.checkpoints.drops import plan_drops
+from bhpt.checkpoints.local_folder import LocalFolder
 from bhpt.checkpoints.manifest import Seal, UnsafeCheckpoint, seal
+from bhpt.checkpoints.place import CheckpointPlace, Draft, Generation
 from bhpt.checkpoints.store import CheckpointStore, Thawed
 
 __all__ = [
     "Checkpoint",
+    "CheckpointPlace",
     "CheckpointStore",
     "DiskFull",
+    "Draft",
+    "Generation",
+    "LocalFolder",
     "Seal",
     "Thawed",
     "UnsafeCheckpoint",

@@ -20,7 +20,7 @@ from rich.text import Text
 
 import bhpt
 from bhpt.beliefs.learned.weights import Network, shipped
-from bhpt.checkpoints import CheckpointStore
+from bhpt.checkpoints import CheckpointStore, LocalFolder
 from bhpt.checkpoints.manifest import verify
 from bhpt.cli import threads
 from bhpt.cli.consoles import page
@@ -162,7 +162,7 @@ def _store(folder: Path) -> str:
 def _worker(folder: Path) -> str:
     """Start a worker, train one unit of nothing, commit its checkpoint."""
     threads.give_back()
-    checkpoints = CheckpointStore(folder / "checkpoints")
+    checkpoints = CheckpointStore(LocalFolder(folder / "checkpoints"))
     started = time.monotonic()
     with LocalExecutor(Imported("bhpt.cli.probe_trainer:Probe"), 1, folder / "logs") as executor:
         executor.start()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bhpt.checkpoints import Checkpoint, CheckpointStore, plan_drops
+from bhpt.checkpoints import Checkpoint, CheckpointPlace, CheckpointStore, plan_drops
 from bhpt.domain import Resume, Saved
 from bhpt.policies.interface import Explanation
 from bhpt.study import State
@@ -21,15 +21,22 @@ class CheckpointSession:
     disk first; `settle` is called once the log has what was committed.
 
     Args:
-        folder: Where the study's files lie.
+        folder: Where the study's files lie; the best checkpoint is kept there.
+        place: Where checkpoints lie.
         state: The study, whose logged checkpoints are kept and all others removed.
         cap: Bytes that may be kept, None for no limit.
     """
 
-    def __init__(self, folder: StudyFolder, state: State, cap: int | None = None) -> None:
+    def __init__(
+        self,
+        folder: StudyFolder,
+        place: CheckpointPlace,
+        state: State,
+        cap: int | None = None,
+    ) -> None:
         folder.prepare()
         self._folder = folder
-        self._store = CheckpointStore(folder.checkpoints, logged_checkpoints(state), GENERATIONS)
+        self._store = CheckpointStore(place, logged_checkpoints(state), GENERATIONS)
         self._cap = cap
         self._unsettled: list[Checkpoint] = []
 

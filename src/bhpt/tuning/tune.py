@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from bhpt.checkpoints import is_disk_full
+from bhpt.checkpoints import LocalFolder, is_disk_full
 from bhpt.domain import Misuse
 from bhpt.domain.budget import Budget
 from bhpt.executors import Executor, LocalExecutor, LocalOptions
@@ -211,7 +211,9 @@ def _session(
         journal,
         policy,
         executor,
-        CheckpointSession(folder, journal.state, options.checkpoint_cap),
+        CheckpointSession(
+            folder, LocalFolder(folder.checkpoints), journal.state, options.checkpoint_cap
+        ),
         store.renew,
         watch,
     )
