@@ -14,13 +14,14 @@ def loss_at(config: dict[str, float], epoch: int) -> float:
 
 
 def told(budget: str = "20 epochs", units: int = 100, **more: object) -> Study:
-    """A study after so many units, or at the end of its budget."""
+    """A study after so many units, or at the end of its budget; negated if it is maximised."""
+    sign = -1 if more.get("mode") == "max" else 1
     study = Study(SPACE, budget, max_epochs=30, policy="default", **more)  # type: ignore[arg-type]
     for _ in range(units):
         unit = study.ask()
         if unit is None:
             break
-        losses = [loss_at(unit.config, unit.done + i + 1) for i in range(unit.epochs)]
+        losses = [sign * loss_at(unit.config, unit.done + i + 1) for i in range(unit.epochs)]
         study.tell(unit, losses, seconds=2.0 * unit.epochs)
     return study
 

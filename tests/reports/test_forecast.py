@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bhpt.domain import Misuse
+from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.reports.forecast import forecast
 from bhpt.study import State, Study
@@ -23,6 +23,13 @@ def test_the_expected_loss_never_rises_with_the_budget(spent: State) -> None:
     assert expected[-1] < expected[0] == found.best
     for outcome in found.outcomes:
         assert outcome.low <= outcome.expected <= outcome.high <= found.best
+
+
+def test_a_maximised_metric_is_forecast_upwards(spent: State) -> None:
+    up = replace(spent, plan=replace(spent.plan, objective=Objective("acc", "max")))
+    for down, found in zip(forecast(spent).outcomes, forecast(up).outcomes, strict=True):
+        assert (found.low, found.expected, found.high) == (-down.high, -down.expected, -down.low)
+    assert forecast(up).best == -forecast(spent).best
 
 
 def test_without_amounts_it_looks_at_parts_of_the_budget(spent: State) -> None:

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from bhpt.reports.progress import interval, predicted_final, progress_of
+from bhpt.reports.progress import Interval, interval, predicted_final, progress_of
 from bhpt.study import Study
 from bhpt.study.events import Outlook
 from tests.reports.cases import SPACE, state_of, told
@@ -39,6 +39,25 @@ def test_in_the_middle() -> None:
     assert all(end.high <= best for end, best in ends)
     assert bests[0] == progress.best.loss
     assert len(progress.standings[0].curve) == progress.standings[0].epochs
+
+
+def test_a_maximised_metric_is_shown_in_its_own_direction() -> None:
+    """The same study with its metric negated: the same decisions, every shown value negated."""
+    low, high = told("20 epochs", units=10), told("20 epochs", units=10, metric="acc", mode="max")
+    arms = [[one.unit.arm for one in study.state.attempts] for study in (low, high)]
+    assert arms[0] == arms[1]
+    assert high.best_loss == -low.best_loss
+    down, up = progress_of(low.state), progress_of(high.state)
+    assert down.best is not None
+    assert up.best is not None
+    assert up.best.loss == -down.best.loss
+    assert down.final is not None
+    assert up.final is not None
+    assert up.final == Interval(-down.final.high, -down.final.middle, -down.final.low)
+    assert up.final.low <= up.final.middle <= up.final.high
+    for one, other in zip(down.standings, up.standings, strict=True):
+        assert (other.arm, other.best) == (one.arm, -one.best)
+        assert other.curve.tolist() == (-one.curve).tolist()
 
 
 def test_at_the_end_nothing_is_predicted() -> None:

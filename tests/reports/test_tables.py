@@ -36,6 +36,45 @@ def test_every_epoch_once(state: State) -> None:
         assert row["unit"] == (epoch - 1) // 2
 
 
+@pytest.fixture(scope="module")
+def maximised() -> State:
+    """Accuracies, most of them with other metrics beside."""
+    study = Study(SPACE, "8 epochs", unit=2, max_epochs=6, metric="acc", mode="max")
+    for turn in range(3):
+        unit = study.ask()
+        assert unit is not None
+        best = 0.5 + 0.1 * turn
+        epochs = [{"acc": 0.25, "f1": math.nan}, {"acc": best, "size": 3}]
+        study.tell(unit, epochs if turn else [0.25, best], seconds=1.0)
+    return study.state
+
+
+def test_all_metrics_are_exported_in_the_users_direction(maximised: State) -> None:
+    found = table(maximised, "epochs")
+    assert found.columns[:9] == (
+        *("arm", "unit", "epoch", "loss", "attempt", "seconds"),
+        *("metric.acc", "metric.f1", "metric.size"),
+    )
+    assert [row["loss"] for row in found.rows] == [0.25, 0.5, 0.25, 0.6, 0.25, 0.7]
+    assert [row["metric.acc"] for row in found.rows] == [None, None, 0.25, 0.6, 0.25, 0.7]
+    assert [row["metric.size"] for row in found.rows] == [None, None, None, 3.0, None, 3.0]
+    assert math.isnan(float(str(found.rows[2]["metric.f1"])))
+    assert max(float(str(row["best"])) for row in table(maximised, "arms").rows) == 0.7
+    read = json.loads(json.dumps(as_json(maximised), allow_nan=False))
+    assert read["best"]["loss"] == 0.7
+    assert read["plan"]["objective"] == {"metric": "acc", "mode": "max"}
+    by_arm = {arm["arm"]: arm for arm in read["arms"]}
+    assert by_arm[read["best"]["arm"]]["metrics"][-1] == {"acc": 0.7, "size": 3.0}
+
+
+def test_metrics_can_be_read_by_arm_and_epoch(maximised: State) -> None:
+    assert maximised.best is not None
+    assert maximised.best.loss == -0.7
+    metrics = maximised.metrics_of(maximised.best.arm)
+    assert metrics[maximised.best.epoch - 1] == {"acc": 0.7, "size": 3.0}
+    assert maximised.metrics_of(max(maximised.tried) + 1) == ()
+
+
 def test_costs_add_up(state: State) -> None:
     attempts, arms = table(state, "attempts"), table(state, "arms")
     assert len(attempts.rows) == 5

@@ -23,7 +23,7 @@ def print_report(result: Result, console: Console) -> None:
     progress = progress_of(result.state)
     console.print(Text(_headline(result, progress), "bold"), soft_wrap=True)
     for label, text in (*_best(result, progress), *_next(result, progress)):
-        console.print(Text.assemble((f"{label:<{_LABEL}}", "dim"), text), soft_wrap=True)
+        console.print(Text.assemble((f"{label:<{_LABEL - 1}} ", "dim"), text), soft_wrap=True)
 
 
 def _headline(result: Result, progress: Progress) -> str:
@@ -40,7 +40,10 @@ def _best(result: Result, progress: Progress) -> Iterator[tuple[str, Text]]:
     if progress.best is None or result.best_config is None:
         return
     place = f"  arm {progress.best.arm}, epoch {progress.best.epoch}"
-    yield "best loss", Text.assemble((loss_text(result.best_loss), "bold green"), place)
+    yield (
+        f"best {progress.objective.metric}",
+        Text.assemble((loss_text(result.best_loss), "bold green"), place),
+    )
     for name, value in result.best_config.items():
         yield f"  {value_text(name)}", Text(value_text(value), "cyan")
     kept = "none: the trainer saves nothing"

@@ -35,9 +35,10 @@ def forecast(
 def _table(found: Forecast) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("more budget", no_wrap=True)
-    table.add_column("expected best loss", justify="right")
+    table.add_column(f"expected best {found.objective.metric}", justify="right")
     table.add_column("90% interval", justify="right", no_wrap=True)
-    table.add_column("lower by", justify="right")
+    better = "lower by" if found.objective.mode == "min" else "higher by"
+    table.add_column(better, justify="right")
     table.add_column("arms", justify="right")
     rules = found.budget.rules
     left = rules.text(found.left)
@@ -50,7 +51,7 @@ def _table(found: Forecast) -> Table:
 
 
 def _cells(outcome: Outcome, best: float) -> tuple[str, str, str, str]:
-    gain = best - outcome.expected
+    gain = abs(best - outcome.expected)
     part = f"{gain / abs(best):.1%}" if best else loss_text(gain)
     interval = f"{loss_text(outcome.low)} to {loss_text(outcome.high)}"
     return loss_text(outcome.expected), interval, part, str(outcome.arms)

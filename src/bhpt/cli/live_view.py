@@ -113,7 +113,8 @@ class PlainLines:
         if notice != self._notice:
             self._notice = notice
             self._write(notice)
-        best = "" if state.best is None else loss_text(state.best.loss)
+        value = state.plan.objective.from_loss
+        best = "" if state.best is None else loss_text(value(state.best.loss))
         if best == self._best and self._now() - self._last < _EVERY_S:
             return  # the same best loss, and no line is due
         self._best, self._last = best, self._now()
@@ -125,7 +126,7 @@ def plain_line(progress: Progress) -> str:
     parts = [f"[{duration(progress.clock)}] {progress.budget.rules.used_text(progress.used)}"]
     best = progress.best
     if best is None:
-        parts.append("no finite loss yet")
+        parts.append(f"no finite {progress.objective.metric} yet")
     else:
         parts.append(f"best {loss_text(best.loss)} (arm {best.arm}, epoch {best.epoch})")
     if progress.final is not None:

@@ -38,7 +38,7 @@ def view_of(progress: Progress, title: str, notice: str = "") -> RenderableType:
     if progress.flights:
         parts += [Text(), flights_table(progress.flights)]
     if progress.standings:
-        parts += [Text(), standings_table(progress.standings)]
+        parts += [Text(), standings_table(progress.standings, progress.objective.metric)]
     if notice:
         parts += [Text(), Text(notice, "bold yellow")]
     return Panel(Group(*parts), title=Text(title, "bold"), title_align="left", border_style="blue")
@@ -75,12 +75,12 @@ def flights_table(flights: Sequence[Flight]) -> Table:
     return table
 
 
-def standings_table(standings: Sequence[Standing]) -> Table:
-    """The best arms and their curves."""
+def standings_table(standings: Sequence[Standing], metric: str) -> Table:
+    """The best arms and their curves, in values of the study's metric."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("best arms", no_wrap=True)
     table.add_column("epochs", justify="right")
-    table.add_column("loss", justify="right")
+    table.add_column(one_line(metric), justify="right")
     table.add_column("expected end (90%)", no_wrap=True)
     table.add_column("curve", no_wrap=True)
     seen = np.concatenate([standing.curve for standing in standings])
@@ -116,7 +116,7 @@ def _budget(progress: Progress) -> Table:
 def _best(progress: Progress) -> Text:
     best = progress.best
     if best is None:
-        return Text("no finite loss yet")
+        return Text(f"no finite {one_line(progress.objective.metric)} yet")
     return Text.assemble(
         (loss_text(best.loss), "bold green"), f"  arm {best.arm}, epoch {best.epoch}"
     )

@@ -25,7 +25,7 @@ def status(
     if progress.flights:
         put(console, Text(), flights_table(progress.flights))
     if progress.standings:
-        put(console, Text(), standings_table(progress.standings))
+        put(console, Text(), standings_table(progress.standings, progress.objective.metric))
     checkpoint = seen.folder.best_checkpoint(seen.state.best)
     if checkpoint is not None:
         console.print(Text(f"\ncheckpoint of the best: {checkpoint}"), soft_wrap=True)

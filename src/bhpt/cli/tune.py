@@ -18,8 +18,9 @@ from bhpt.cli.errors import CommandFailed, Interrupted
 from bhpt.cli.final_report import print_report
 from bhpt.cli.formatting import resume_command
 from bhpt.cli.live_view import Mode, Watch, watching
-from bhpt.domain import Misuse
+from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
+from bhpt.domain.objective import Direction
 from bhpt.spaces import load_space
 from bhpt.storage import Address
 from bhpt.study import Training
@@ -87,8 +88,14 @@ def tune(
     candidates: Annotated[
         int | None, typer.Option(help="Configurations drawn from the space at the start.")
     ] = None,
+    metric: Annotated[
+        str, typer.Option(help="Which of the reported metrics decides what is best.")
+    ] = "loss",
+    direction: Annotated[
+        str, typer.Option("--mode", help="Whether the metric is minimised or maximised: min, max.")
+    ] = "min",
     untrained_loss: Annotated[
-        float | None, typer.Option(help="The loss of an untrained model, if you know it.")
+        float | None, typer.Option(help="The metric of an untrained model, if you know it.")
     ] = None,
     unit_limit: Annotated[
         float | None,
@@ -105,6 +112,7 @@ def tune(
     mode = _mode(progress)
     options = _options(disk_cap, grace)
     spec = _spec(trainer, command)
+    objective = _objective(metric, direction)
     parsed = Budget.parse(budget, price_per_hour)
     epochs = default_epochs(parsed, unit_epochs) if max_epochs is None else max_epochs
     training = Training(
@@ -125,6 +133,8 @@ def tune(
             training=training,
             policy=policy,
             candidates=candidates,
+            metric=objective.metric,
+            mode=objective.mode,
             options=options,
             watch=watch,
         ),
@@ -185,7 +195,16 @@ def _run(mode: Mode, study: str, title: str, session: Callable[[Watch], Result])
     if result.status == "interrupted":
         raise Interrupted(f"go on with: {resume_command(result.study)}")
     if result.best_config is None:
-        raise CommandFailed("no finite loss was seen: every configuration diverged")
+        raise CommandFailed(
+            f"no finite {result.state.plan.objective.metric} was seen: every configuration diverged"
+        )
+
+
+def _objective(metric: str, direction: str) -> Objective:
+    for one in get_args(Direction):
+        if direction == one:
+            return Objective(metric, one)
+    raise Misuse(f"--mode {direction!r}: use min or max")
 
 
 def _mode(text: str) -> Mode:

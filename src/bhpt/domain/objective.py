@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from bhpt.domain.errors import Misuse
 
-Mode = Literal["min", "max"]
+Direction = Literal["min", "max"]
 """Whether lower or higher values of the metric are better."""
 
 
@@ -23,13 +23,13 @@ class Objective:
     """
 
     metric: str = "loss"
-    mode: Mode = "min"
+    mode: Direction = "min"
 
     def __post_init__(self) -> None:
-        """Refuse what no trainer could report."""
+        """Refuse what no trainer could report, and another direction."""
         if not isinstance(self.metric, str) or self.metric.split() != [self.metric]:
             raise Misuse(f"metric {self.metric!r}: give a name without spaces, such as 'val_acc'")
-        if self.mode not in get_args(Mode):
+        if self.mode not in get_args(Direction):
             raise Misuse(f"mode {self.mode!r}: use 'min' or 'max'")
 
     def to_loss(self, value: float) -> float:

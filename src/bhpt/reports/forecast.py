@@ -15,13 +15,13 @@ Notation:
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from bhpt.beliefs.freeze_thaw import FreezeThaw, Mixture
-from bhpt.domain import BoolArray, FloatArray, IntArray, Misuse, View
+from bhpt.domain import BoolArray, FloatArray, IntArray, Misuse, Objective, View
 from bhpt.domain.budget import Budget
 from bhpt.policies.interface import Policy
 from bhpt.policies.registry import make_policy, our_belief
@@ -43,7 +43,7 @@ class Outcome:
 
     Attributes:
         more: Additional budget, in the currency of the study; 0 for what is left already.
-        expected: Mean of the best loss at its end.
+        expected: Mean of the best value of the metric at its end.
         low: Lower end of the 90% interval.
         high: Upper end.
         arms: How many arms the budget is spread over in the best plan, 0 if none can go on.
@@ -63,10 +63,11 @@ class Forecast:
     Attributes:
         budget: The limit so far.
         left: What is left of it.
-        best: The best loss so far.
+        best: The best value of the metric so far.
         outcomes: The smallest amount first.
         own_belief: Whether the study's policy has a belief; else the default's was used.
         draws: How many worlds were drawn.
+        objective: The metric and its direction; all values are in it.
     """
 
     budget: Budget
@@ -75,6 +76,7 @@ class Forecast:
     outcomes: tuple[Outcome, ...]
     own_belief: bool
     draws: int = _DRAWS
+    objective: Objective = field(default_factory=Objective)
 
 
 def forecast_study(study: str | Path, more: Sequence[str | Budget] = ()) -> Forecast:
@@ -108,13 +110,22 @@ def forecast(state: State, more: Sequence[str | Budget] = ()) -> Forecast:
     own = getattr(policy, "belief", None)
     known = isinstance(own, FreezeThaw)
     belief = own if isinstance(own, FreezeThaw) else our_belief()
+    objective = state.plan.objective
     return Forecast(
         state.ledger.budget,
         state.ledger.left,
-        state.best.loss,
-        tuple(_outcomes(state, belief, amounts)),
+        objective.from_loss(state.best.loss),
+        tuple(_shown(one, objective) for one in _outcomes(state, belief, amounts)),
         known,
+        objective=objective,
     )
+
+
+def _shown(outcome: Outcome, objective: Objective) -> Outcome:
+    """An outcome of losses as one of the metric, in the user's direction."""
+    if objective.mode == "min":
+        return outcome
+    return replace(outcome, expected=-outcome.expected, low=-outcome.high, high=-outcome.low)
 
 
 def _policy(state: State) -> Policy | None:

@@ -5,12 +5,12 @@ store of a running study, or of a moment long past.
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bhpt.domain import FloatArray
+from bhpt.domain import Curves, FloatArray, Objective
 from bhpt.domain.budget import Budget
 from bhpt.spaces import Config
 from bhpt.study import State
@@ -26,11 +26,17 @@ _RECENT = 50  # decisions whose predictions are still worth showing
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A loss that is not known yet: a middle and the ends of a 90% interval."""
+    """A value that is not known yet: a middle and the ends of a 90% interval."""
 
     low: float
     middle: float
     high: float
+
+    def shown(self, objective: Objective) -> "Interval":
+        """An interval of losses as one of the metric, in the user's direction."""
+        if objective.mode == "min":
+            return self
+        return Interval(-self.high, -self.middle, -self.low)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +67,9 @@ class Standing:
     Attributes:
         arm: Which configuration.
         epochs: Observed epochs.
-        best: Its lowest finite loss.
+        best: Its best finite value of the metric.
         end: Where the policy last expected it to end, None if it did not say.
-        curve: Its losses, [n].
+        curve: Its values of the metric, [n].
     """
 
     arm: int
@@ -75,7 +81,7 @@ class Standing:
 
 @dataclass(frozen=True, eq=False)
 class Progress:
-    """A look at a study.
+    """A look at a study. All values are those of its metric, in the user's direction.
 
     Attributes:
         budget: The limit.
@@ -83,15 +89,16 @@ class Progress:
         promised: What units in flight have reserved.
         clock: Seconds for which the study has been running.
         left_s: Seconds until the budget is spent, None if it is or that cannot be said yet.
-        best: The lowest loss so far.
+        best: The best so far; its `loss` is the value of the metric.
         config: The configuration that it was seen on.
-        final: The predicted loss at the end of the budget, None if it is spent or nobody predicts.
+        final: The predicted best at the end of the budget, None if it is spent or nobody predicts.
         flights: What runs now.
         standings: The best arms, best first.
         tried: Arms that were trained.
         candidates: Arms that could be.
         reports: Units that were reported.
         failures: Attempts that were stopped or failed.
+        objective: The metric and its direction.
     """
 
     budget: Budget
@@ -108,6 +115,7 @@ class Progress:
     candidates: int
     reports: int
     failures: int
+    objective: Objective = field(default_factory=Objective)
 
 
 def progress_of(state: State, clock: float | None = None) -> Progress:
@@ -118,7 +126,8 @@ def progress_of(state: State, clock: float | None = None) -> Progress:
         clock: The study's clock now; the time of its last event if None.
     """
     ledger = state.ledger if clock is None else state.ledger.at(clock)
-    best = state.best
+    best, objective = state.best, state.plan.objective
+    final = predicted_final(state)
     over = ledger.left <= 0 and not state.open
     return Progress(
         budget=ledger.budget,
@@ -126,15 +135,16 @@ def progress_of(state: State, clock: float | None = None) -> Progress:
         promised=ledger.held,
         clock=ledger.clock,
         left_s=None if over else ledger.budget.rules.seconds_left(ledger.used, ledger.clock),
-        best=best,
+        best=None if best is None else replace(best, loss=objective.from_loss(best.loss)),
         config=None if best is None else state.configs[best.arm],
-        final=None if over else predicted_final(state),
+        final=None if over or final is None else final.shown(objective),
         flights=tuple(_flight(attempt, ledger.clock) for attempt in state.flying),
         standings=_standings(state),
         tried=0 if state.curves is None else len(state.curves.visited),
         candidates=len(state.configs),
         reports=state.reports,
         failures=sum(attempt.status == "failed" for attempt in state.attempts),
+        objective=objective,
     )
 
 
@@ -204,18 +214,20 @@ def _standings(state: State) -> tuple[Standing, ...]:
         for one in attempt.outlook:
             if math.isfinite(one.end):
                 ends.setdefault(one.arm, interval(one))
-    return tuple(
-        Standing(
-            arm=int(curves.visited[row]),
-            epochs=int(curves.counts[row]),
-            best=float(curves.best_by_row[row]),
-            end=_kept(ends.get(int(curves.visited[row])), float(curves.best_by_row[row])),
-            curve=curves.losses[row, : curves.counts[row]],
-        )
-        for row in rows
+    return tuple(_standing(state.plan.objective, curves, int(row), ends) for row in rows)
+
+
+def _standing(
+    objective: Objective, curves: Curves, row: int, ends: Mapping[int, Interval]
+) -> Standing:
+    """An arm; its predicted end is no worse than its best so far, since that one is kept."""
+    best = float(curves.best_by_row[row])
+    end = ends.get(int(curves.visited[row]))
+    curve = curves.losses[row, : curves.counts[row]]
+    return Standing(
+        arm=int(curves.visited[row]),
+        epochs=int(curves.counts[row]),
+        best=objective.from_loss(best),
+        end=None if end is None else _at_most(end, best).shown(objective),
+        curve=curve if objective.mode == "min" else -curve,
     )
-
-
-def _kept(end: Interval | None, best: float) -> Interval | None:
-    """A predicted end, no higher than the best loss of the arm: that one is kept."""
-    return None if end is None else _at_most(end, best)

@@ -1,15 +1,16 @@
 """A study as tables: one row an epoch, an arm or an attempt; and all of it as one JSON value.
 
 A table has the same columns for every row, plain values only, and no NaN in JSON: losses that
-are not finite are written there as the text "nan", "inf" or "-inf".
+are not finite are written there as the text "nan", "inf" or "-inf". Where the study's metric is
+maximised, what is called a loss here is the metric's own value, in the user's direction.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from bhpt.spaces import Config
+from bhpt.domain.reports import Metrics
 from bhpt.study import State
 
 TableName = Literal["epochs", "arms", "attempts"]
@@ -30,23 +31,30 @@ def table(state: State, name: TableName) -> Table:
 
 
 def epochs_table(state: State) -> Table:
-    """Every observed loss once: which arm, which of its units, which epoch, and its settings."""
+    """Every observed epoch once: which arm and unit, what was measured, and its settings."""
     names = _hyper_parameters(state)
-    columns = ("arm", "unit", "epoch", "loss", "attempt", "seconds", *names.values())
+    metrics = _metric_columns(state)
+    columns = (
+        *("arm", "unit", "epoch", "loss", "attempt", "seconds"),
+        *metrics.values(),
+        *names.values(),
+    )
     rows: list[Row] = []
     for attempt in state.attempts:
         if attempt.status != "observed" or state.curves is None:
             continue
         arm = attempt.unit.arm
-        losses = state.curves.of_arm(arm)
+        losses = _losses(state, arm)
+        measured = attempt.metrics or ({},) * attempt.unit.epochs
         rows += [
             {
                 "arm": arm,
                 "unit": attempt.unit.index,
                 "epoch": epoch + 1,
-                "loss": float(losses[epoch]),
+                "loss": losses[epoch],
                 "attempt": attempt.number,
                 "seconds": attempt.seconds / attempt.unit.epochs,
+                **_settings(measured[epoch - attempt.done], metrics),
                 **_settings(state.configs[arm], names),
             }
             for epoch in range(attempt.done, attempt.done + attempt.unit.epochs)
@@ -60,13 +68,14 @@ def arms_table(state: State) -> Table:
     columns = ("arm", "epochs", "best", "last", "cost", "seconds", "closed", *names.values())
     rows: list[Row] = []
     for arm in sorted(state.tried):
-        losses = [] if state.curves is None else state.curves.of_arm(arm).tolist()
+        losses = _losses(state, arm)
+        finite = [loss for loss in losses if math.isfinite(loss)]
         own = [attempt for attempt in state.attempts if attempt.unit.arm == arm]
         rows.append(
             {
                 "arm": arm,
                 "epochs": len(losses),
-                "best": min(filter(math.isfinite, losses), default=None),
+                "best": min(finite, key=state.plan.objective.to_loss, default=None),
                 "last": losses[-1] if losses else None,
                 "cost": sum(attempt.cost for attempt in own),
                 "seconds": sum(attempt.seconds for attempt in own),
@@ -105,16 +114,28 @@ def attempts_table(state: State) -> Table:
 
 def as_json(state: State) -> Row:
     """All of a study as one JSON value."""
-    best = state.best
+    best, objective = state.best, state.plan.objective
+    metrics = _metrics_by_arm(state)
     whole = {
         "plan": {**asdict(state.plan), "budget": asdict(state.ledger.budget)},
         "used": state.ledger.used,
         "left": state.ledger.left,
         "spent": state.ledger.spent,
         "clock": state.clock,
-        "best": None if best is None else {**asdict(best), "config": state.configs[best.arm]},
+        "best": None
+        if best is None
+        else {
+            **asdict(best),
+            "loss": objective.from_loss(best.loss),
+            "config": state.configs[best.arm],
+        },
         "arms": [
-            {"arm": arm, "config": state.configs[arm], "losses": _losses(state, arm)}
+            {
+                "arm": arm,
+                "config": state.configs[arm],
+                "losses": _losses(state, arm),
+                "metrics": metrics.get(arm, []),
+            }
             for arm in sorted(state.tried)
         ],
         "attempts": attempts_table(state).rows,
@@ -131,7 +152,27 @@ _TABLES: dict[TableName, Callable[[State], Table]] = {
 
 
 def _losses(state: State, arm: int) -> list[float]:
-    return [] if state.curves is None else state.curves.of_arm(arm).tolist()
+    """What was observed of an arm, in the user's direction."""
+    losses = [] if state.curves is None else state.curves.of_arm(arm).tolist()
+    return [state.plan.objective.from_loss(loss) for loss in losses]
+
+
+def _metrics_by_arm(state: State) -> dict[int, list[Metrics]]:
+    """What was reported of every epoch, for the arms of which more than numbers was."""
+    found: dict[int, list[Metrics]] = {}
+    for attempt in state.attempts:
+        if attempt.status == "observed":
+            epochs = attempt.metrics or ({},) * attempt.unit.epochs
+            found.setdefault(attempt.unit.arm, []).extend(epochs)
+    return {arm: epochs for arm, epochs in found.items() if any(epochs)}
+
+
+def _metric_columns(state: State) -> dict[str, str]:
+    """From the metrics that were reported to columns of their own."""
+    names = dict.fromkeys(
+        name for attempt in state.attempts for metrics in attempt.metrics for name in metrics
+    )
+    return {name: f"metric.{name}" for name in names}
 
 
 def _hyper_parameters(state: State) -> dict[str, str]:
@@ -140,8 +181,8 @@ def _hyper_parameters(state: State) -> dict[str, str]:
     return {name: f"config.{name}" for name in names}
 
 
-def _settings(config: Config, names: dict[str, str]) -> Row:
-    return {column: config.get(name) for name, column in names.items()}
+def _settings(values: Mapping[str, object], names: dict[str, str]) -> Row:
+    return {column: values.get(name) for name, column in names.items()}
 
 
 def _finite(value: object) -> object:

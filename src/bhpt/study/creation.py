@@ -1,5 +1,7 @@
 """From what a user says to the first events of a study."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from bhpt.domain import Objective
@@ -38,7 +40,7 @@ def first_events(
     Args:
         space: A `ConfigurationSpace`, a dictionary of ranges or a list of configurations.
         budget: The hard limit.
-        training: How one arm is trained.
+        training: How one arm is trained; its `untrained` is a value of the metric.
         seed: Of all randomness.
         policy: Its name.
         workers: How many units may be in flight.
@@ -57,10 +59,11 @@ def first_events(
         arms = ArmsAdded(tuple(parsed.draw(search.candidates, rng)), "drawn")
     else:
         arms = ArmsAdded(tuple(parsed), "listed")
-    plan = Plan(
-        *(budget, seed, policy, workers, trainer, training, search, networks(policy)),
-        objective=objective or Objective(),
-    )
+    metric = objective or Objective()
+    if training.untrained is not None:
+        training = replace(training, untrained=metric.to_loss(training.untrained))
+    weights = networks(policy)
+    plan = Plan(budget, seed, policy, workers, trainer, training, search, weights, metric)
     return StudyCreated(plan), arms
 
 

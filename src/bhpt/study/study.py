@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from bhpt.domain import Failure, FailureKind, Misuse, Objective, Unit, UnitResult, Usage
 from bhpt.domain.budget import Budget
 from bhpt.domain.closing import Closing
-from bhpt.domain.objective import Mode
+from bhpt.domain.objective import Direction
 from bhpt.domain.reports import read_reports
 from bhpt.policies.interface import Policy
 from bhpt.policies.registry import make_policy
@@ -58,7 +58,7 @@ class Study(Closing):
         seed: Of all randomness.
         policy: By name, or a policy object.
         workers: How many units may be asked for before one is told.
-        untrained: The loss of an untrained model, if it is known.
+        untrained: The metric of an untrained model, if it is known.
         keep: Makes the log from the first events; `stored("runs/net.db")` for one that lasts.
         metric: The metric that decides what is best.
         mode: Whether it is minimised ("min") or maximised ("max").
@@ -77,7 +77,7 @@ class Study(Closing):
         untrained: float | None = None,
         keep: Keep = MemoryLog,
         metric: str = "loss",
-        mode: Mode = "min",
+        mode: Direction = "min",
     ) -> None:
         parsed = Budget.parse(budget)
         epochs = default_epochs(parsed, unit) if max_epochs is None else max_epochs

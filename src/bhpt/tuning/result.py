@@ -15,7 +15,8 @@ class Result:
     """The best model that the budget could buy, so far.
 
     Attributes:
-        best_loss: The lowest finite loss seen, infinity if there was none.
+        best_loss: The best finite value of the study's metric, in its own direction; infinity if
+            there was none, minus infinity if it is maximised.
         best_config: The configuration that it was seen on, None if there was none.
         best_checkpoint: Folder with the checkpoint of the unit in which it was seen; None if
             the trainer does not save any.
@@ -34,7 +35,8 @@ class Result:
 
 def result_of(state: State, status: Status, study: str, checkpoint: Path | None) -> Result:
     """The result of a study as it stands."""
-    best = state.best
+    best, objective = state.best, state.plan.objective
     if best is None:
-        return Result(float("inf"), None, None, status, study, state)
-    return Result(best.loss, state.configs[best.arm], checkpoint, status, study, state)
+        return Result(objective.from_loss(float("inf")), None, None, status, study, state)
+    value = objective.from_loss(best.loss)
+    return Result(value, state.configs[best.arm], checkpoint, status, study, state)

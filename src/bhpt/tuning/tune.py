@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 
 from bhpt.checkpoints import LocalFolder, is_disk_full
-from bhpt.domain import Misuse
+from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
+from bhpt.domain.objective import Direction
 from bhpt.executors import Executor, LocalExecutor, LocalOptions
 from bhpt.policies.interface import Policy, refuse_side_by_side
 from bhpt.policies.registry import make_policy
@@ -77,6 +78,8 @@ def tune(
     max_epochs: int | None = None,
     policy: str | Policy = "default",
     candidates: int | None = None,
+    metric: str = "loss",
+    mode: Direction = "min",
     options: Options = Options(),  # noqa: B008  # frozen
     watch: Watch = _silent,
     make_executor: MakeExecutor = local_executor,
@@ -96,12 +99,14 @@ def tune(
         max_epochs: How far an arm may train.
         policy: By name, or a policy object.
         candidates: How many configurations are drawn from a space at the start.
+        metric: Which of the reported metrics decides what is best.
+        mode: Whether it is minimised ("min") or maximised ("max").
         options: How the session runs.
         watch: Called now and then with the study and what runs.
         make_executor: Where units run.
 
     Returns:
-        The best loss, configuration and checkpoint.
+        The best value of the metric, its configuration and its checkpoint.
 
     Raises:
         Misuse: Bad input, one clear line; nothing was created.
@@ -122,6 +127,7 @@ def tune(
         workers=workers,
         trainer=spec_to_json(spec),
         candidates=candidates,
+        objective=Objective(metric, mode),
     )
     address = Address.parse(study if study is not None else _new_study(spec))
     if address.file is not None and os.path.lexists(address.file):
