@@ -45,6 +45,12 @@ class Slow(Net):
         return super().step()
 
 
+class Accurate(Net):
+    def step(self):
+        loss = super().step()
+        return {"val_acc": -loss, "loss": loss}
+
+
 class Broken(Net):
     def step(self):
         raise RuntimeError("out of luck")

@@ -39,6 +39,36 @@ def test_plain_lines_without_a_terminal(folder: Folder) -> None:
     assert "at the end" in answer.err
 
 
+def test_a_maximised_metric_is_shown_in_its_direction(folder: Folder) -> None:
+    answer = folder.tune("--metric", "val_acc", "--mode", "max", trainer="job:Accurate")
+    assert answer.status == 0, answer
+    assert "best val_acc" in answer.out
+    assert "best loss" not in answer.out
+    best = float(answer.out.split("best val_acc")[1].split()[0])
+    assert best < 0
+    rows = list(csv.DictReader(io.StringIO(folder.bhpt("export", "s.db").out)))
+    assert max(float(row["loss"]) for row in rows) == pytest.approx(best, rel=1e-3)
+    assert all(row["metric.val_acc"] == row["loss"] for row in rows)
+    assert all(float(row["metric.loss"]) == -float(row["loss"]) for row in rows)
+    status = folder.bhpt("status", "s.db").out
+    assert "val_acc" in status
+    assert f"{best:.4g}" in status
+    forecast = folder.bhpt("forecast", "s.db").out
+    assert "expected best val_acc" in forecast
+    assert "higher by" in forecast
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(["--mode", "up"], "--mode 'up': use min or max"), (["--metric", "a b"], "without spaces")],
+)
+def test_an_objective_that_makes_no_sense(folder: Folder, words: list[str], said: str) -> None:
+    answer = folder.tune(*words)
+    assert answer.status == 2
+    assert said in answer.err
+    assert not (folder.path / "s.db").exists()
+
+
 def test_off_means_off(folder: Folder) -> None:
     assert folder.tune("--progress", "off").err == ""
 

@@ -98,7 +98,14 @@ def test_a_value_becomes_a_loss_and_comes_back(value: float) -> None:
 
 @pytest.mark.parametrize(
     ("metric", "mode"),
-    [("", "min"), ("two words", "min"), (3, "min"), ("loss", "up"), (" x", "max")],
+    [
+        ("", "min"),
+        ("two words", "min"),
+        (3, "min"),
+        ("loss", "up"),
+        (" x", "max"),
+        ("\x1b[2J", "max"),
+    ],
 )
 def test_an_objective_that_makes_no_sense_is_refused(metric: str, mode: str) -> None:
     with pytest.raises(Misuse):

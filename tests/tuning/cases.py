@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bhpt.checkpoints import CheckpointPlace, LocalFolder
+from bhpt.domain import Objective
 from bhpt.domain.budget import Budget
 from bhpt.executors import SimulatedExecutor
 from bhpt.policies.interface import Policy
@@ -80,7 +81,10 @@ def executor(
 
 
 def new_log(
-    budget: str | Budget = "20 epochs", training: Training | None = None, workers: int = 1
+    budget: str | Budget = "20 epochs",
+    training: Training | None = None,
+    workers: int = 1,
+    objective: Objective | None = None,
 ) -> MemoryLog:
     log = MemoryLog()
     events = first_events(
@@ -90,6 +94,7 @@ def new_log(
         seed=4,
         workers=workers,
         trainer={"name": "none:None"},
+        objective=objective,
     )
     log.append(events, 0)
     return log

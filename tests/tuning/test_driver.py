@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bhpt.checkpoints import DiskFull
+from bhpt.domain import Objective
 from bhpt.domain.budget import Budget
 from bhpt.executors import FailureKind, Fault, SimulatedExecutor
 from bhpt.executors.interface import Job
@@ -28,6 +29,7 @@ from bhpt.tuning.folder import StudyFolder
 from bhpt.tuning.interrupts import Interrupts
 from bhpt.tuning.options import Options
 from tests.checkpoints.far_place import FarPlace
+from tests.study.cases import CONFIGS, loss_at
 from tests.tuning.cases import (
     DyingLog,
     Killed,
@@ -209,6 +211,42 @@ def test_a_failed_unit_is_tried_again_from_its_checkpoint_then_given_up(tmp_path
     assert [event.final for event in failed] == [False, False, True]
     assert all(event.cost == 2 for event in failed)
     assert state.arm(3).closed == "injected"
+
+
+@pytest.mark.parametrize("freezes", [True, False])
+def test_a_maximised_metric_is_tuned_like_its_negative(tmp_path: Path, freezes: bool) -> None:
+    low = new_log("30 epochs", workers=2)
+    session(low, tmp_path / "low", executor(2, freezes=freezes))
+    up = executor(2, freezes=freezes)
+    up._losses = lambda arm, epoch: {"acc": -loss_at(CONFIGS[arm], epoch), "epoch": epoch}
+    log = new_log("30 epochs", workers=2, objective=Objective("acc", "max"))
+    state = session(log, tmp_path / "high", up)
+    assert essence(log.read()) == essence(low.read())
+    for arm in state.tried:
+        metrics = state.metrics_of(arm)
+        assert [one["epoch"] for one in metrics] == list(range(1, state.count(arm) + 1))
+        assert [-one["acc"] for one in metrics] == state.curves.of_arm(arm).tolist()  # type: ignore[union-attr]
+
+
+def test_a_live_trainer_that_dies_as_its_unit_starts_is_paid_for(tmp_path: Path) -> None:
+    """The executor says so, and the driver starts the unit from what is left."""
+    run = executor(freezes=False)
+    submit, gone = run.submit, [0]
+
+    def dying(job: Job) -> None:
+        if job.resume.live and not gone[0]:
+            gone[0] = job.attempt
+            run._alive.pop(job.arm)
+        submit(job)
+
+    run.submit = dying  # type: ignore[method-assign]
+    log = new_log("40 epochs")
+    state = session(log, tmp_path / "files", run)
+    check_invariants(state)
+    (again,) = [e for e in log.read() if isinstance(e, Observed) and e.attempt == gone[0]]
+    assert again.rerun == state.attempts[gone[0]].done > 0
+    assert again.cost == len(again.losses) + again.rerun
+    assert [e.attempt for e in log.read() if isinstance(e, Extended)] == gone
 
 
 def test_a_trainer_that_never_works_ends_the_session(tmp_path: Path) -> None:

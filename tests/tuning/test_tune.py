@@ -1,6 +1,7 @@
 """The whole house with real processes, files and signals."""
 
 import json
+import math
 import os
 import signal
 import sqlite3
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bhpt.domain import Misuse
+from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.executors import Running
 from bhpt.storage import Exists, InUse, open_store, read_store
@@ -20,7 +21,7 @@ from bhpt.study.events import Failed, SessionEnded
 from bhpt.tuning import Options, TrainerBroken, resume, tune
 from tests.study.cases import Greedy
 from tests.tuning.cases import check_invariants, essence
-from tests.tuning.trainers import Net, NoStep, generator, raising
+from tests.tuning.trainers import Accurate, Net, NoStep, generator, raising
 
 _CONFIGS = [{"x": value / 10} for value in range(11)]
 _QUICK = Options(grace_s=1.0)
@@ -37,6 +38,30 @@ def _children() -> set[str]:
             if fields[1] == str(os.getpid()) and fields[0] != "Z":
                 found.add(entry.name)
     return found
+
+
+def test_a_metric_that_is_maximised(tmp_path: Path) -> None:
+    file = tmp_path / "acc.db"
+    result = tune(
+        Accurate, _CONFIGS, "8 epochs", 2, file, policy=Greedy(), metric="acc", mode="max"
+    )
+    assert result.state.best is not None
+    assert result.best_loss == -result.state.best.loss
+    again = resume(file, "4 epochs", policy=Greedy())
+    assert again.best_loss >= result.best_loss
+    state = again.state
+    assert state.ledger.spent == 12
+    assert state.plan.objective == Objective("acc", "max")
+    every = [one for arm in state.tried for one in state.metrics_of(arm)]
+    assert len(every) == 12
+    assert all(one["acc"] == pytest.approx(1 - one["loss"]) for one in every)
+    assert all(math.isnan(one["odd"]) for one in every)
+    assert again.best_loss == max(one["acc"] for one in every)
+
+
+def test_a_metric_that_is_never_reported_is_named(tmp_path: Path) -> None:
+    with pytest.raises(TrainerBroken, match="gave 'acc', 'loss', 'odd' but no 'f1'"):
+        tune(Accurate, _CONFIGS, "8 epochs", 1, tmp_path / "f1.db", policy=Greedy(), metric="f1")
 
 
 def test_tune_and_resume_with_more_budget(tmp_path: Path) -> None:

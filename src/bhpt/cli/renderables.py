@@ -80,7 +80,7 @@ def standings_table(standings: Sequence[Standing], metric: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("best arms", no_wrap=True)
     table.add_column("epochs", justify="right")
-    table.add_column(one_line(metric), justify="right")
+    table.add_column(metric, justify="right")
     table.add_column("expected end (90%)", no_wrap=True)
     table.add_column("curve", no_wrap=True)
     seen = np.concatenate([standing.curve for standing in standings])
@@ -116,7 +116,7 @@ def _budget(progress: Progress) -> Table:
 def _best(progress: Progress) -> Text:
     best = progress.best
     if best is None:
-        return Text(f"no finite {one_line(progress.objective.metric)} yet")
+        return Text(f"no finite {progress.objective.metric} yet")
     return Text.assemble(
         (loss_text(best.loss), "bold green"), f"  arm {best.arm}, epoch {best.epoch}"
     )

@@ -27,7 +27,8 @@ class Objective:
 
     def __post_init__(self) -> None:
         """Refuse what no trainer could report, and another direction."""
-        if not isinstance(self.metric, str) or self.metric.split() != [self.metric]:
+        named = isinstance(self.metric, str) and self.metric.split() == [self.metric]
+        if not named or not self.metric.isprintable():
             raise Misuse(f"metric {self.metric!r}: give a name without spaces, such as 'val_acc'")
         if self.mode not in get_args(Direction):
             raise Misuse(f"mode {self.mode!r}: use 'min' or 'max'")
