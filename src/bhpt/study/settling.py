@@ -86,9 +86,7 @@ def dearer(
     Returns:
         None if the reservation is enough.
     """
-    needed = state.ledger.budget.rules.required(
-        attempt.done - resume.epochs + attempt.unit.epochs
-    )
+    needed = state.ledger.budget.rules.required(attempt.done - resume.epochs + attempt.unit.epochs)
     if needed <= attempt.reserved:
         return None
     if needed - attempt.reserved <= state.ledger.left:
