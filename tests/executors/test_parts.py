@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bhpt.domain import Failure, FailureKind, Objective, Resume, UnitResult, Usage
-from bhpt.executors import Job, Report, guard
+from bhpt.executors import Job, Report, guard, worker
 from bhpt.executors.live_trainers import Alive
 from bhpt.executors.logs import SlotLog, readable
 from bhpt.executors.messages import (
@@ -21,7 +21,9 @@ from bhpt.executors.messages import (
     encode,
 )
 from bhpt.executors.processes import environment_of
+from bhpt.trainers import check
 from tests.executors.helpers import eventually
+from tests.executors.sample_trainers import Net
 
 
 @pytest.mark.parametrize(
@@ -74,6 +76,18 @@ def test_paths_on_the_wire_do_not_depend_on_the_folder(
     monkeypatch.chdir(tmp_path)
     order = decode_order(encode(Order(Job(1, 2, {}, 3, 5, Path("to")), 1.5)).decode())
     assert order.job.freeze_to == tmp_path / "to"
+
+
+def test_a_worker_never_starts_anew_where_it_was_to_go_on_alive(tmp_path: Path) -> None:
+    order = Order(Job(1, 2, {"rate": 1.0}, 1, 3, tmp_path, Resume.alive(3)), 0.0)
+    report = worker._attempt(check(Net, "Net"), order, {})
+    assert report.failure is not None
+    assert "live trainer of arm 2" in report.failure.message
+    living = Net({"rate": 1.0})
+    living.epoch = 3
+    alive: dict[int, object] = {2: living}
+    assert worker._attempt(check(Net, "Net"), order, alive).result.losses == (1 / 4,)
+    assert alive == {2: living}
 
 
 def test_the_living_are_kept_in_order_of_use() -> None:

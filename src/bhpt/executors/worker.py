@@ -94,6 +94,8 @@ def _attempt(trainer: Trainer, order: Order, alive: dict[int, object]) -> Report
 def _train(trainer: Trainer, job: Job, living: object | None) -> Trained:
     """Check what is to be loaded, train, seal what was frozen."""
     resume = job.resume
+    if resume.live and living is None:
+        raise TrainerFailed(f"the live trainer of arm {job.arm} is not in this worker any more")
     if resume.place is not None and resume.digest is not None:
         verify(resume.place.parent, resume.digest)
     work = Work(job.config, job.epochs, job.freeze_to, resume, job.rerun, job.objective)
