@@ -1,9 +1,9 @@
 """Scores of configurations by the names of their hyper-parameters, before anything is trained.
 
 A few small networks were trained to predict, from learning rates, momenta, widths and the like
-(`spaces.encode_roles`), how trainings rank among others of their task. Their mean is an opinion about
-each arm of a study, relative to its other arms. The policy gets it as features beside the curves,
-together with how well it has agreed with them so far. Where no name is known there is none.
+(`spaces.encode_roles`), how trainings rank among others of their task. Their mean is an opinion
+about each arm of a study, relative to its other arms. The policy gets it as features beside the
+curves, together with how well it has agreed with them so far. Where no name is known there is none.
 
 Notation:
     K  arms, M  roles, E  networks, H  hidden units
