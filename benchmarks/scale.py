@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from bisect import insort
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -115,7 +116,7 @@ def events_of(units: int, arms: int | None, policy: str, trainer: object = None)
         log.append(Observed(number, (loss,), 1.0 + arm % 7 / 50, 0.0, 0, 1.0, None, clock))
         done[arm] = index + 1
         if done[arm] < _EPOCHS:
-            good = sorted([*good, (loss, arm)])[:20]
+            insort(good, (loss, arm))
     return log
 
 
@@ -123,7 +124,7 @@ def _next_arm(rng: np.random.Generator, fresh: list[int], good: list[tuple[float
     """A new arm half of the time, while there are any; else one of the best."""
     if not good or (fresh and rng.random() < 0.5):
         return fresh.pop(0)
-    return good.pop(int(rng.integers(len(good))))[1]
+    return good.pop(int(rng.integers(min(20, len(good)))))[1]
 
 
 @dataclass
