@@ -325,7 +325,8 @@ def commands(units: int, folder: Path) -> None:
         ):
             shown = " ".join(word for word in words if word not in {str(file), out, "--out"})
             say(f"  bhpt {shown:24} {command(_BHPT, *words)}")
-        say(f"  {'resume to the first unit':29} {command('-m', __name__, '--resume', str(file))}")
+        used = command("-m", "benchmarks.scale", "--resume", str(file))
+        say(f"  {'resume to the first unit':29} {used}")
 
 
 def make_study(file: str, units: int, arms: int | None) -> None:

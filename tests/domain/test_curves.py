@@ -48,11 +48,11 @@ def _check_against_copying(curves: Curves, reports: Reports) -> None:
     assert curves.longest == max(map(len, seen.values()), default=0)
     assert curves.row_of == rows
     for arm in range(curves.arms):
-        losses = np.array(seen.get(arm, []))
-        np.testing.assert_array_equal(curves.of_arm(arm), losses)
-        assert curves.count(arm) == curves.count_by_arm[arm] == len(losses)
+        own = np.array(seen.get(arm, []))
+        np.testing.assert_array_equal(curves.of_arm(arm), own)
+        assert curves.count(arm) == curves.count_by_arm[arm] == len(own)
         assert curves.row(arm) == rows.get(arm)
-        assert curves.best_by_arm[arm] == losses.min(initial=np.inf, where=np.isfinite(losses))
+        assert curves.best_by_arm[arm] == own.min(initial=np.inf, where=np.isfinite(own))
 
 
 _LOSS = st.sampled_from([0.5, -1.0, 2.0, np.nan, np.inf, -np.inf])

@@ -9,10 +9,11 @@ Notation:
     K  arms, T  epochs of the common grid, V  visited arms, N  reported units.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -55,8 +56,7 @@ class _Room:
             self.visited[row] = arm
             self.best[row] = np.inf
         self.losses[row, start : start + len(losses)] = losses
-        lowest = losses.min(initial=np.inf, where=np.isfinite(losses))
-        self.best[row] = min(self.best[row], lowest)
+        self.best[row] = min([*filter(math.isfinite, losses.tolist()), self.best[row]])
         self.reports[self.written] = row, len(losses)
         self.row_of[arm] = row
         self.written += 1
@@ -190,7 +190,7 @@ class Curves:
 
     def with_arms(self, arms: int) -> "Curves":
         """The same observations of a study with so many arms."""
-        return self._sharing(self._room, arms=arms)
+        return replace(self, arms=arms)._sharing(self._room)
 
     def extend(self, arm: int, losses: FloatArray) -> "Curves":
         """The curves with one more unit of `arm` reported."""
@@ -208,21 +208,23 @@ class Curves:
         if room is None or room.written != len(self.reports):
             room = _Room(self)
         room.write(row, arm, start, losses)
-        counts = np.append(self.counts, 0) if known is None else self.counts.copy()
+        counts = np.empty(len(self.counts) + (known is None), np.int64)
+        counts[: len(self.counts)] = self.counts
         counts[row] = stop
-        return self._sharing(
-            room,
+        made = Curves(
+            arms=self.arms,
+            epochs=self.epochs,
             visited=_read_only(room.visited[: len(counts)]),
             losses=_read_only(room.losses[: len(counts)]),
             counts=counts,
             reports=_read_only(room.reports[: room.written]),
         )
+        return made._sharing(room)
 
-    def _sharing(self, room: _Room | None, **changes: Any) -> "Curves":  # noqa: ANN401  # fields
-        """Changed curves that may write the next report into a room."""
-        made = replace(self, **changes)
-        object.__setattr__(made, "_room", room)  # not a field to set: it must fit the others
-        return made
+    def _sharing(self, room: _Room | None) -> "Curves":
+        """These curves, just made: they may write the next report into a room."""
+        object.__setattr__(self, "_room", room)  # not a field to set: it must fit the others
+        return self
 
     def first(self, reports: int) -> "Curves":
         """The curves as they were after the first `reports` units."""

@@ -11,6 +11,7 @@ from typing import Literal
 
 from bhpt.spaces import Config
 from bhpt.study import State
+from bhpt.study.state import Attempt
 
 TableName = Literal["epochs", "arms", "attempts"]
 Row = dict[str, object]
@@ -58,10 +59,13 @@ def arms_table(state: State) -> Table:
     """Every arm that was tried: how far, how good, what it cost, and its settings."""
     names = _hyper_parameters(state)
     columns = ("arm", "epochs", "best", "last", "cost", "seconds", "closed", *names.values())
+    attempts: dict[int, list[Attempt]] = {}
+    for attempt in state.attempts:
+        attempts.setdefault(attempt.unit.arm, []).append(attempt)
     rows: list[Row] = []
     for arm in sorted(state.tried):
-        losses = [] if state.curves is None else state.curves.of_arm(arm).tolist()
-        own = [attempt for attempt in state.attempts if attempt.unit.arm == arm]
+        losses = _losses(state, arm)
+        own = attempts.get(arm, [])
         rows.append(
             {
                 "arm": arm,

@@ -112,7 +112,7 @@ def _arms(state: State) -> tuple[Curves, FloatArray]:
 def _paces(state: State) -> Paces | None:
     """Predicted paces, where the budget needs them or a person wants to know."""
     _, features = _arms(state)
-    return predict_paces(features, {arm: known.paces for arm, known in state.tried.items()})
+    return predict_paces(features, state.tried.timings)
 
 
 def _prospects(state: State, paces: Paces | None, reruns: IntArray, unit: int) -> Prospects:
@@ -126,7 +126,7 @@ def _prospects(state: State, paces: Paces | None, reruns: IntArray, unit: int) -
     longest = None if paces is None else epochs * paces.safe(MARGIN)
     typical, safe = rules.unit_costs(epochs, seconds), rules.unit_costs(epochs, longest)
     possible = fresh > 0
-    possible[[arm for arm, known in state.tried.items() if known.closed is not None]] = False
+    possible[state.tried.columns.given_up] = False
     possible[[attempt.unit.arm for attempt in state.flying]] = False
     return Prospects(unit, epochs, seconds, typical, safe, possible)
 
@@ -134,10 +134,13 @@ def _prospects(state: State, paces: Paces | None, reruns: IntArray, unit: int) -
 def _known_reruns(state: State, reruns: Reruns | None) -> IntArray:
     """Epochs that each arm would have to train again first, [K]."""
     curves, _ = _arms(state)
-    done = curves.count_by_arm
-    known = np.zeros(len(done), np.int64)
-    for arm, tried in state.tried.items():
-        known[arm] = done[arm] - tried.ready if reruns is None else reruns(arm)
+    tried = state.tried.columns
+    done = curves.count_by_arm[tried.arms]
+    known = np.zeros(curves.arms, np.int64)
+    known[tried.arms] = done - tried.ready
+    if reruns is not None:  # the log knows all about arms whose last epoch is in a checkpoint
+        for arm in tried.arms[tried.held < done].tolist():
+            known[arm] = reruns(arm)
     return known
 
 
