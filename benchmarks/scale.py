@@ -366,7 +366,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sizes = asked.sizes or ([1000, 4000] if asked.quick else [1000, 20000])
     more = asked.units or (40 if asked.quick else 100)
     parts = set(asked.only) or {"start", "driver", "decisions", "commands"}
-    with tempfile.TemporaryDirectory(prefix="bhpt-scale-", dir=".") as name:
+    Path("runs").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="bhpt-scale-", dir="runs") as name:
         folder = Path(name)
         if "start" in parts:
             start_up()

@@ -3,9 +3,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bhpt.study.unit_times import COMMON, Timings, TimingTable, predict_paces
+from bhpt.domain import FloatArray
+from bhpt.study.unit_times import COMMON, PaceModel, Paces, Timings, TimingTable
 
 _FEATURES = np.linspace(0, 1, 21)[:, None]
+
+
+def _predict(features: FloatArray, timings: Timings) -> Paces | None:
+    """Paces of all arms; those of single arms must be the same."""
+    model = PaceModel.fit(features, timings)
+    if model is None:
+        return None
+    paces = model.paces()
+    for arm in range(0, len(features), 1 + len(features) // 20):
+        assert model.typical(arm) == pytest.approx(paces.typical[arm], rel=1e-12)
+    return paces
 
 
 def _truth(arm: int) -> float:
@@ -13,12 +25,12 @@ def _truth(arm: int) -> float:
 
 
 def test_nothing_timed_is_nothing_known() -> None:
-    assert predict_paces(_FEATURES, Timings.of({})) is None
-    assert predict_paces(_FEATURES, Timings.of({3: ()})) is None
+    assert _predict(_FEATURES, Timings.of({})) is None
+    assert _predict(_FEATURES, Timings.of({3: ()})) is None
 
 
 def test_one_arm_speaks_for_all_with_a_wide_margin() -> None:
-    paces = predict_paces(_FEATURES, Timings.of({3: (0.0,)}))
+    paces = _predict(_FEATURES, Timings.of({3: (0.0,)}))
     assert paces is not None
     assert paces.typical == pytest.approx(np.ones(21))
     assert paces.spread[0] > paces.spread[3]
@@ -27,7 +39,7 @@ def test_one_arm_speaks_for_all_with_a_wide_margin() -> None:
 
 def test_the_configuration_tells_the_pace_of_arms_that_did_not_run() -> None:
     seen = {arm: (_truth(arm),) * 2 for arm in range(0, 21, 2)}
-    paces = predict_paces(_FEATURES, Timings.of(seen))
+    paces = _predict(_FEATURES, Timings.of(seen))
     assert paces is not None
     truth = np.exp([_truth(arm) for arm in range(21)])
     assert paces.typical == pytest.approx(truth, rel=0.3)
@@ -36,21 +48,21 @@ def test_the_configuration_tells_the_pace_of_arms_that_did_not_run() -> None:
 
 def test_one_slow_unit_does_not_change_the_price() -> None:
     steady = dict.fromkeys(range(6), (0.0, 0.01, -0.01))
-    paces = predict_paces(_FEATURES, Timings.of({**steady, 0: (0.0, 0.01, 3.0)}))
+    paces = _predict(_FEATURES, Timings.of({**steady, 0: (0.0, 0.01, 3.0)}))
     assert paces is not None
     assert paces.typical == pytest.approx(np.ones(21), rel=0.1)
 
 
 def test_an_arm_that_ran_often_is_known_by_itself() -> None:
     seen = {**dict.fromkeys(range(5), (0.0, 0.1, -0.1)), 20: tuple([2.0, 2.1, 1.9] * 5)}
-    paces = predict_paces(_FEATURES, Timings.of(seen))
+    paces = _predict(_FEATURES, Timings.of(seen))
     assert paces is not None
     assert np.log(paces.typical[20]) == pytest.approx(2.0, abs=0.4)
 
 
 def test_ten_thousand_arms_are_fast() -> None:
     features = np.random.default_rng(0).random((100_000, 8))
-    paces = predict_paces(features, Timings.of(dict.fromkeys(range(300), (0.1, 0.2))))
+    paces = _predict(features, Timings.of(dict.fromkeys(range(300), (0.1, 0.2))))
     assert paces is not None
     assert paces.typical.shape == (100_000,)
 
@@ -77,7 +89,7 @@ def _by_hand(seen: dict[int, tuple[float, ...]]) -> tuple[float, float]:
 )
 @settings(deadline=None, max_examples=60)
 def test_few_arms_are_predicted_from_medians(seen: dict[int, tuple[float, ...]]) -> None:
-    paces = predict_paces(_FEATURES, Timings.of(seen))
+    paces = _predict(_FEATURES, Timings.of(seen))
     assert paces is not None
     noise, strange = _by_hand(seen)
     centre = float(np.median([np.median(own) for own in seen.values()]))
@@ -110,7 +122,7 @@ def test_the_latest_arms_speak_for_the_others() -> None:
     """A machine that got slower: arms of long ago say nothing about those that did not run."""
     arms = COMMON + 500
     seen = {arm: (0.0 if arm < 500 else 3.0,) for arm in range(arms)}
-    paces = predict_paces(np.zeros((arms + 1, 1)), Timings.of(seen))
+    paces = _predict(np.zeros((arms + 1, 1)), Timings.of(seen))
     assert paces is not None
     assert np.log(paces.typical[arms]) == pytest.approx(3.0)
     assert np.log(paces.typical[0]) < 2.5

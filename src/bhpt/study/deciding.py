@@ -108,7 +108,7 @@ def _decided(state: State, prospects: Prospects, decision: Decision, clock: floa
         epochs=min(prospects.unit, state.plan.training.epochs - done),
         done=done,
         cost=_reservation(state, prospects, arm),
-        seconds=None if prospects.seconds is None else float(prospects.seconds[arm]),
+        seconds=prospects.seconds(arm),
         why=decision.explanation.why,
         outlook=_outlook(arm, decision.explanation),
         clock=clock,
@@ -120,7 +120,7 @@ def _reservation(state: State, prospects: Prospects, arm: int) -> float:
     cost = UnitCost(
         typical=float(prospects.typical[arm]),
         safe=float(prospects.safe[arm]),
-        timed=prospects.seconds is not None,
+        timed=prospects.times is not None,
         stopping=stopping(state),
     )
     idle = workers(state) - len(state.open)

@@ -124,27 +124,57 @@ class Paces:
         return self.typical * np.exp(margin * self.spread)
 
 
-def predict_paces(features: FloatArray, timings: Timings) -> Paces | None:
-    """Predict every arm's pace.
+@dataclass(frozen=True, eq=False)
+class PaceModel:
+    """What the arms that ran say about the pace of any arm.
 
-    Args:
+    Attributes:
         features: Encoded configurations, [K, D].
         timings: Of the arms that ran.
-
-    Returns:
-        None if nothing was timed yet.
+        regression: What the configuration says.
+        noise: Spread from unit to unit of one arm.
+        strange: Spread from arm to arm that the configuration does not explain.
     """
-    if not len(timings.arms):
-        return None
-    arms, own, counts = timings.arms, timings.middles, timings.counts
-    noise = max(_LEAST, _MAD * _median(timings.away)) if len(timings.away) else _NOISE
-    guess = _regress(features, arms[timings.common], own[timings.common])
-    strange = _strangeness((own - guess[arms])[timings.common])
-    trust = counts / noise**2 / (counts / noise**2 + 1 / strange**2)
-    mean, variance = guess.copy(), np.full(len(features), strange**2)
-    mean[arms] = trust * own + (1 - trust) * guess[arms]
-    variance[arms] = strange**2 * (1 - trust)
-    return Paces(np.exp(mean), np.sqrt(variance + noise**2))
+
+    features: FloatArray
+    timings: Timings
+    regression: "Regression"
+    noise: float
+    strange: float
+
+    @classmethod
+    def fit(cls, features: FloatArray, timings: Timings) -> "PaceModel | None":
+        """Learn from what ran; None if nothing was timed yet."""
+        if not len(timings.arms):
+            return None
+        away = timings.away
+        own, inputs = timings.middles[timings.common], features[timings.arms[timings.common]]
+        regression = Regression.fit(inputs, own)
+        noise = max(_LEAST, _MAD * float(np.median(away))) if len(away) else _NOISE
+        return cls(features, timings, regression, noise, _strangeness(own - regression.at(inputs)))
+
+    def paces(self) -> Paces:
+        """The pace of every arm."""
+        arms, trust = self.timings.arms, self._trust(self.timings.counts)
+        mean = self.regression.at(self.features)
+        variance = np.full(len(mean), self.strange**2)
+        mean[arms] = trust * self.timings.middles + (1 - trust) * mean[arms]
+        variance[arms] = self.strange**2 * (1 - trust)
+        return Paces(np.exp(mean), np.sqrt(variance + self.noise**2))
+
+    def typical(self, arm: int) -> float:
+        """The typical pace of one arm, without those of all others."""
+        guess = float(self.regression.at(self.features[arm : arm + 1])[0])
+        place = np.flatnonzero(self.timings.arms == arm)
+        if not len(place):
+            return float(np.exp(guess))
+        trust = float(self._trust(self.timings.counts[place])[0])
+        return float(np.exp(trust * self.timings.middles[place[0]] + (1 - trust) * guess))
+
+    def _trust(self, counts: IntArray) -> FloatArray:
+        """How much an arm's own timings count beside what the others say, [any]."""
+        trust: FloatArray = counts / self.noise**2
+        return trust / (trust + 1 / self.strange**2)
 
 
 def _middle(ordered: Sequence[float]) -> float:
@@ -153,29 +183,48 @@ def _middle(ordered: Sequence[float]) -> float:
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
-def _median(values: FloatArray) -> float:
-    return float(np.median(values))
-
-
 def _strangeness(residuals: FloatArray) -> float:
     """Spread from arm to arm that the configuration does not explain."""
     if len(residuals) < 2:
         return _STRANGE
-    return max(_UNLIKE, _MAD * _median(np.abs(residuals)))
+    return max(_UNLIKE, _MAD * float(np.median(np.abs(residuals))))
 
 
-def _regress(features: FloatArray, arms: IntArray, own: FloatArray) -> FloatArray:
-    """What the configuration says about every arm, [K]; never beyond what was seen."""
-    centre = _median(own)
-    if len(own) < _ENOUGH:
-        return np.full(len(features), centre)
-    middle = features[arms].mean(axis=0)
-    X = features[arms] - middle
-    cut = 3 * _strangeness(own - centre)
-    y = np.clip(own - centre, -cut, cut)
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """A ridge regression of paces on encoded configurations.
+
+    Attributes:
+        centre: The median pace.
+        middle: The mean of the features of arms that ran, [D].
+        weights: What a step away from there changes, [D].
+        low: The lowest pace that was seen: predictions never lie beyond.
+        high: The highest one.
+    """
+
+    centre: float
+    middle: FloatArray
+    weights: FloatArray
+    low: float
+    high: float
+
+    @classmethod
+    def fit(cls, inputs: FloatArray, own: FloatArray) -> "Regression":
+        """Fit it to the arms that ran, [V, D] and [V]; a constant while they are few."""
+        centre, middle = float(np.median(own)), inputs.mean(axis=0)
+        return cls(centre, middle, _weights(inputs - middle, own - centre), own.min(), own.max())
+
+    def at(self, features: FloatArray) -> FloatArray:
+        """What the configuration says about some arms, [any]."""
+        return np.clip(self.centre + (features - self.middle) @ self.weights, self.low, self.high)
+
+
+def _weights(X: FloatArray, off: FloatArray) -> FloatArray:
+    """The weights of the features for how far arms are off the centre, [D]."""
+    if len(off) < _ENOUGH:
+        return np.zeros(X.shape[1])
+    cut = 3 * _strangeness(off)
+    y = np.clip(off, -cut, cut)
     if X.shape[0] < X.shape[1]:
-        weights = X.T @ np.linalg.solve(X @ X.T + _RIDGE * np.eye(X.shape[0]), y)
-    else:
-        weights = np.linalg.solve(X.T @ X + _RIDGE * np.eye(X.shape[1]), X.T @ y)
-    guess: FloatArray = centre + (features - middle) @ weights
-    return np.clip(guess, own.min(), own.max())
+        return X.T @ np.linalg.solve(X @ X.T + _RIDGE * np.eye(X.shape[0]), y)
+    return np.linalg.solve(X.T @ X + _RIDGE * np.eye(X.shape[1]), X.T @ y)
