@@ -225,9 +225,8 @@ def _weights(X: FloatArray, off: FloatArray) -> FloatArray:
         return np.zeros(X.shape[1])
     cut = 3 * _strangeness(off)
     y = np.clip(off, -cut, cut)
-    weights: FloatArray
     if X.shape[0] < X.shape[1]:
         weights = X.T @ np.linalg.solve(X @ X.T + _RIDGE * np.eye(X.shape[0]), y)
     else:
         weights = np.linalg.solve(X.T @ X + _RIDGE * np.eye(X.shape[1]), X.T @ y)
-    return weights
+    return np.asarray(weights, np.float64)
