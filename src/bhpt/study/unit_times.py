@@ -19,7 +19,7 @@ from bhpt.domain import FloatArray, IntArray
 
 Array = TypeVar("Array", FloatArray, IntArray)
 
-COMMON = 1024
+COMMON = 512
 """Arms, the latest that ran, from which the others are predicted: enough, and bounded work."""
 
 _RIDGE = 0.2  # features lie in [0, 1]: an effect of a factor e and leftovers of 0.45 are usual
