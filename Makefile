@@ -8,7 +8,7 @@ JOBS ?= auto
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup tune docs check test test-all test-pythons lint types layers unit bench-speed bench-overhead bench-deadline soak format clean
+.PHONY: help setup tune docs check test test-all test-pythons lint types layers unit bench-speed bench-scale bench-overhead bench-deadline soak format clean
 help:            ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
@@ -68,6 +68,9 @@ clean: ## remove what was built here
 
 bench-speed: $(READY) ## how fast decisions are, as ratios measured in one run
 	$(BIN)/python -m benchmarks.speed
+
+bench-scale: $(READY) ## what a unit costs in a short study and in a long one; SCALE=--quick for less
+	$(BIN)/python -m benchmarks.scale $(SCALE)
 
 bench-overhead: $(READY) ## what a unit that trains for no time costs the driver
 	$(BIN)/python -m benchmarks.overhead

@@ -30,6 +30,72 @@ def test_the_past_is_never_lost(reports: list[tuple[int, int]], keep: int) -> No
     assert earlier.best == expected.best
 
 
+Reports = tuple[tuple[int, tuple[float, ...]], ...]
+
+
+def _check_against_copying(curves: Curves, reports: Reports) -> None:
+    """Every property of curves against lists that are copied at each report."""
+    seen: dict[int, list[float]] = {}
+    for arm, losses in reports:
+        seen[arm] = [*seen.get(arm, []), *losses]
+    rows = {arm: row for row, arm in enumerate(seen)}
+    best = [min((x for x in losses if np.isfinite(x)), default=np.inf) for losses in seen.values()]
+    assert curves.visited.tolist() == list(seen)
+    assert curves.counts.tolist() == [len(losses) for losses in seen.values()]
+    assert curves.reports.tolist() == [[rows[arm], len(losses)] for arm, losses in reports]
+    assert curves.best_by_row.tolist() == best
+    assert curves.best == min(best, default=np.inf)
+    assert curves.longest == max(map(len, seen.values()), default=0)
+    assert curves.row_of == rows
+    for arm in range(curves.arms):
+        own = np.array(seen.get(arm, []))
+        np.testing.assert_array_equal(curves.of_arm(arm), own)
+        assert curves.count(arm) == curves.count_by_arm[arm] == len(own)
+        assert curves.row(arm) == rows.get(arm)
+        assert curves.best_by_arm[arm] == own.min(initial=np.inf, where=np.isfinite(own))
+
+
+_LOSS = st.sampled_from([0.5, -1.0, 2.0, np.nan, np.inf, -np.inf])
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 30),
+            st.integers(0, 5),
+            st.lists(_LOSS, min_size=1, max_size=3),
+            st.sampled_from(["extend", "look first", "with arms", "first"]),
+        ),
+        max_size=40,
+    )
+)
+@settings(max_examples=200, deadline=None)
+def test_any_interleaving_of_old_and_new_curves_equals_copying(
+    steps: list[tuple[int, int, list[float], str]],
+) -> None:
+    """Whichever curves are extended, in whatever order: none of the others ever changes."""
+    made: list[tuple[Curves, Reports]] = [(Curves.empty(6, 200), ())]
+    for pick, arm, losses, what in steps:
+        curves, reports = made[-1 - pick % len(made)]
+        if what == "first":
+            kept = arm % (len(reports) + 1)
+            curves, reports = curves.first(kept), reports[:kept]
+        if what == "with arms":
+            curves = curves.with_arms(curves.arms + 1)
+        if what == "look first":  # what is worked out once must not go stale either
+            _check_against_copying(curves, reports)
+        made.append((curves.extend(arm, np.array(losses)), (*reports, (arm, tuple(losses)))))
+    for curves, reports in made:
+        _check_against_copying(curves, reports)
+
+
+def test_nobody_can_write_into_shared_curves() -> None:
+    curves = Curves.of([[1.0, 2.0], [3.0]], 5)
+    for array in (curves.losses, curves.visited, curves.reports):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 7
+
+
 def test_best_counts_finite_losses_only() -> None:
     curves = Curves.of([[np.nan, 2.0], [np.inf], [], [-np.inf, 3.0]], 5)
     assert curves.best == 2.0

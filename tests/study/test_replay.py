@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bhpt.study import MemoryLog, Study, decode_event, encode_event, fold
+from bhpt.study import MemoryLog, State, Study, decode_event, encode_event, fold
 from bhpt.study.events import Decided, Event, Observed
+from bhpt.study.state import apply, start
 from tests.study.cases import CONFIGS, Greedy, into, losses_of
 
 
@@ -117,3 +118,48 @@ def _check_invariants(study: Study) -> None:
     observed = [(a.unit.arm, a.unit.index) for a in state.attempts if a.status == "observed"]
     assert len(set(observed)) == len(observed) == state.reports  # (b)
     assert len({a.unit.arm for a in state.flying}) == len(state.flying)
+
+
+def _told(state: State) -> tuple[object, ...]:
+    """All that a state says, as values that compare."""
+    curves = state.curves
+    assert curves is not None
+    assert state.features is not None
+    return (
+        *(list(state.attempts), state.open, dict(state.tried), state.best, state.ledger),
+        *(list(state.configs), state.features.tolist(), curves.visited.tolist()),
+        *([curves.of_arm(arm).tolist() for arm in range(curves.arms)], curves.best_by_row.tolist()),
+        *(state.tried.columns.arms.tolist(), state.tried.columns.ready.tolist()),
+        *(state.tried.failing, state.failures, state.longest_s, state.reports, state.events),
+    )
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.lists(st.sampled_from(["tell", "tell", "fail"]), min_size=1, max_size=25),
+    st.lists(st.integers(0, 1000), min_size=1, max_size=12),
+)
+def test_no_state_changes_whichever_of_them_is_gone_on_with(
+    steps: list[str], picks: list[int]
+) -> None:
+    """States share what they hold; any of them may be asked or gone on with, in any order."""
+    log = MemoryLog()
+    space = {"x": (0.0, 1.0)}
+    study = Study(space, "40 epochs", workers=2, policy=Greedy(), keep=into(log))
+    for step in steps:
+        unit = study.ask() or study.in_flight[0]
+        if step == "fail":
+            study.fail(unit, "boom", seconds=1.0)
+        else:
+            study.tell(unit, losses_of(unit.config, unit.done, unit.epochs), seconds=1.0)
+    events = log.read()
+    states = [start(events[0])]
+    for event in events[1:]:
+        states.append(apply(states[-1], event))
+    for pick in picks:
+        at = 1 + pick % (len(events) - 1)
+        assert _told(states[at]) == _told(fold(events[: at + 1]))
+        if at + 1 < len(events):  # go on from there once more: the others must not notice
+            assert _told(apply(states[at], events[at + 1])) == _told(fold(events[: at + 2]))
+    for at in range(1, len(states)):
+        assert _told(states[at]) == _told(fold(events[: at + 1]))

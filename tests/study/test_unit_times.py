@@ -1,9 +1,23 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from bhpt.study.unit_times import predict_paces
+from bhpt.domain import FloatArray
+from bhpt.study.unit_times import COMMON, PaceModel, Paces, Timings, TimingTable
 
 _FEATURES = np.linspace(0, 1, 21)[:, None]
+
+
+def _predict(features: FloatArray, timings: Timings) -> Paces | None:
+    """Paces of all arms; those of single arms must be the same."""
+    model = PaceModel.fit(features, timings)
+    if model is None:
+        return None
+    paces = model.paces()
+    for arm in range(0, len(features), 1 + len(features) // 20):
+        assert model.typical(arm) == pytest.approx(paces.typical[arm], rel=1e-12)
+    return paces
 
 
 def _truth(arm: int) -> float:
@@ -11,12 +25,12 @@ def _truth(arm: int) -> float:
 
 
 def test_nothing_timed_is_nothing_known() -> None:
-    assert predict_paces(_FEATURES, {}) is None
-    assert predict_paces(_FEATURES, {3: ()}) is None
+    assert _predict(_FEATURES, Timings.of({})) is None
+    assert _predict(_FEATURES, Timings.of({3: ()})) is None
 
 
 def test_one_arm_speaks_for_all_with_a_wide_margin() -> None:
-    paces = predict_paces(_FEATURES, {3: (0.0,)})
+    paces = _predict(_FEATURES, Timings.of({3: (0.0,)}))
     assert paces is not None
     assert paces.typical == pytest.approx(np.ones(21))
     assert paces.spread[0] > paces.spread[3]
@@ -25,7 +39,7 @@ def test_one_arm_speaks_for_all_with_a_wide_margin() -> None:
 
 def test_the_configuration_tells_the_pace_of_arms_that_did_not_run() -> None:
     seen = {arm: (_truth(arm),) * 2 for arm in range(0, 21, 2)}
-    paces = predict_paces(_FEATURES, seen)
+    paces = _predict(_FEATURES, Timings.of(seen))
     assert paces is not None
     truth = np.exp([_truth(arm) for arm in range(21)])
     assert paces.typical == pytest.approx(truth, rel=0.3)
@@ -34,20 +48,81 @@ def test_the_configuration_tells_the_pace_of_arms_that_did_not_run() -> None:
 
 def test_one_slow_unit_does_not_change_the_price() -> None:
     steady = dict.fromkeys(range(6), (0.0, 0.01, -0.01))
-    paces = predict_paces(_FEATURES, {**steady, 0: (0.0, 0.01, 3.0)})
+    paces = _predict(_FEATURES, Timings.of({**steady, 0: (0.0, 0.01, 3.0)}))
     assert paces is not None
     assert paces.typical == pytest.approx(np.ones(21), rel=0.1)
 
 
 def test_an_arm_that_ran_often_is_known_by_itself() -> None:
     seen = {**dict.fromkeys(range(5), (0.0, 0.1, -0.1)), 20: tuple([2.0, 2.1, 1.9] * 5)}
-    paces = predict_paces(_FEATURES, seen)
+    paces = _predict(_FEATURES, Timings.of(seen))
     assert paces is not None
     assert np.log(paces.typical[20]) == pytest.approx(2.0, abs=0.4)
 
 
 def test_ten_thousand_arms_are_fast() -> None:
     features = np.random.default_rng(0).random((100_000, 8))
-    paces = predict_paces(features, dict.fromkeys(range(300), (0.1, 0.2)))
+    paces = _predict(features, Timings.of(dict.fromkeys(range(300), (0.1, 0.2))))
     assert paces is not None
     assert paces.typical.shape == (100_000,)
+
+
+def _by_hand(seen: dict[int, tuple[float, ...]]) -> tuple[float, float]:
+    """Noise and strangeness straight from their definitions, where no regression is fitted."""
+    middles = {arm: np.median(paces) for arm, paces in seen.items()}
+    away = [abs(x - middles[arm]) for arm, paces in seen.items() if len(paces) > 1 for x in paces]
+    noise = max(0.02, 1.4826 * float(np.median(away))) if away else 0.3
+    own = np.array(list(middles.values()))
+    strange = (
+        max(0.2, 1.4826 * float(np.median(abs(own - np.median(own))))) if len(own) > 1 else 0.7
+    )
+    return noise, strange
+
+
+@given(
+    st.dictionaries(
+        st.integers(0, 20),
+        st.lists(st.floats(-5, 5), min_size=1, max_size=6).map(tuple),
+        min_size=1,
+        max_size=3,
+    )
+)
+@settings(deadline=None, max_examples=60)
+def test_few_arms_are_predicted_from_medians(seen: dict[int, tuple[float, ...]]) -> None:
+    paces = _predict(_FEATURES, Timings.of(seen))
+    assert paces is not None
+    noise, strange = _by_hand(seen)
+    centre = float(np.median([np.median(own) for own in seen.values()]))
+    for arm in range(21):
+        n = len(seen.get(arm, ()))
+        trust = n / noise**2 / (n / noise**2 + 1 / strange**2)
+        own = float(np.median(seen[arm])) if n else 0.0
+        assert np.log(paces.typical[arm]) == pytest.approx(trust * own + (1 - trust) * centre)
+        assert paces.spread[arm] ** 2 == pytest.approx(strange**2 * (1 - trust) + noise**2)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.floats(-5, 5)), min_size=1, max_size=60),
+)
+@settings(deadline=None, max_examples=60)
+def test_timings_kept_from_unit_to_unit_equal_those_of_all_at_once(
+    units: list[tuple[int, float]],
+) -> None:
+    table, seen = TimingTable(16), dict[int, tuple[float, ...]]()
+    for arm, pace in units:
+        seen[arm] = (*seen.get(arm, ()), pace)[-16:]
+        table.put(list(seen).index(arm), arm, seen[arm])
+    kept, whole = table.timings, Timings.of(seen)
+    for name in ("arms", "middles", "counts", "common"):
+        np.testing.assert_array_equal(getattr(kept, name), getattr(whole, name))
+    np.testing.assert_array_equal(np.sort(kept.away), np.sort(whole.away))
+
+
+def test_the_latest_arms_speak_for_the_others() -> None:
+    """A machine that got slower: arms of long ago say nothing about those that did not run."""
+    arms = COMMON + 500
+    seen = {arm: (0.0 if arm < 500 else 3.0,) for arm in range(arms)}
+    paces = _predict(np.zeros((arms + 1, 1)), Timings.of(seen))
+    assert paces is not None
+    assert np.log(paces.typical[arms]) == pytest.approx(3.0)
+    assert np.log(paces.typical[0]) < 2.5

@@ -1,9 +1,14 @@
 """Read a study for a command; nothing is locked or written."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from bhpt.domain import Misuse
 from bhpt.storage import Address, Lease, read_store
-from bhpt.study import State, fold
+from bhpt.storage.collecting import not_collecting
+from bhpt.study import State
+from bhpt.study.events import Event
+from bhpt.study.state import apply, start
 from bhpt.tuning.folder import StudyFolder
 
 
@@ -40,6 +45,17 @@ def read_snapshot(study: str) -> StudySnapshot:
     address = Address.parse(study)
     with read_store(address) as reader:
         lease = reader.lease()
-        recorded = reader.read_recorded()
-    state = fold(event for event, _ in recorded)
-    return StudySnapshot(address, StudyFolder.of(address), state, lease, recorded[-1][1])
+        with not_collecting():
+            state, changed = _fold(reader.stream())
+    return StudySnapshot(address, StudyFolder.of(address), state, lease, changed)
+
+
+def _fold(recorded: Iterable[tuple[Event, str]]) -> tuple[State, str]:
+    """The state after all events, and when the last one was written."""
+    state, changed = None, ""
+    for event, written in recorded:
+        state = start(event) if state is None else apply(state, event)
+        changed = written
+    if state is None:
+        raise Misuse("the study is empty: it has not been created")
+    return state, changed

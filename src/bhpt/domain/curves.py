@@ -1,17 +1,82 @@
 """Learning curves: what has been observed, in the order in which it was.
 
+Curves are values: `extend` returns new ones, and what the old ones hold never changes. The newest
+curves share their arrays with those before them: a report is written into room behind what is
+there, so it costs O(1) amortised, the copy of the counts aside. Extending curves that have been
+extended before copies them first.
+
 Notation:
     K  arms, T  epochs of the common grid, V  visited arms, N  reported units.
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
 from bhpt.domain.arrays import BoolArray, FloatArray, IntArray
 from bhpt.domain.errors import Misuse
+
+Array = TypeVar("Array", FloatArray, IntArray)
+
+
+class _Room:
+    """Arrays with room for further reports; they only grow, and belong to the newest curves.
+
+    Attributes:
+        visited: Arm of each row, [at least V].
+        losses: Losses of each row, [at least V, T].
+        best: The lowest finite loss of each row, [at least V].
+        reports: Row and number of epochs of each report, [at least N, 2].
+        row_of: Row of each visited arm.
+        written: N of the newest curves.
+    """
+
+    def __init__(self, curves: "Curves") -> None:
+        rows, written = len(curves.visited), len(curves.reports)
+        self.visited = _with_room(curves.visited, 2 * rows + _LEAST)
+        self.losses = _with_room(curves.losses, 2 * rows + _LEAST)
+        self.best = _with_room(curves.best_by_row, 2 * rows + _LEAST)
+        self.reports = _with_room(curves.reports, 2 * written + _LEAST)
+        self.row_of = dict(curves.row_of)
+        self.written = written
+
+    def write(self, row: int, arm: int, start: int, losses: FloatArray) -> None:
+        """Add a report of an arm whose first new epoch is `start`, counted from 0."""
+        if self.written == len(self.reports):
+            self.reports = _with_room(self.reports, 2 * self.written)
+        if row == len(self.visited):
+            self.visited = _with_room(self.visited, 2 * row)
+            self.losses = _with_room(self.losses, 2 * row)
+            self.best = _with_room(self.best, 2 * row)
+        if arm not in self.row_of:
+            self.visited[row] = arm
+            self.best[row] = np.inf
+        self.losses[row, start : start + len(losses)] = losses
+        self.best[row] = min([*filter(math.isfinite, losses.tolist()), self.best[row]])
+        self.reports[self.written] = row, len(losses)
+        self.row_of[arm] = row
+        self.written += 1
+
+
+_LEAST = 8  # rows and reports that there is room for at first
+
+
+def _with_room(array: Array, rows: int) -> Array:
+    """A copy with room for so many rows; what is not used reads 0."""
+    larger = np.zeros((rows, *array.shape[1:]), array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+def _read_only(array: Array) -> Array:
+    """A view of a shared array through which nobody can write."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +87,8 @@ class Curves:
         arms: K, how many arms there are.
         epochs: T, the last epoch that any arm may reach.
         visited: Arm of each row, in order of first visit, [V].
-        losses: Row v holds the losses of epochs 1..n_v; what follows is unused, [V, T].
+        losses: Row v holds the losses of epochs 1..n_v; what follows is unused and may change,
+            [V, T].
         counts: n_v, observed epochs of each row, [V].
         reports: Row and number of epochs of every unit, in the order reported, [N, 2].
     """
@@ -33,6 +99,7 @@ class Curves:
     losses: FloatArray
     counts: IntArray
     reports: IntArray
+    _room: _Room | None = field(default=None, init=False, repr=False)
 
     @classmethod
     def empty(cls, arms: int, epochs: int) -> "Curves":
@@ -83,6 +150,8 @@ class Curves:
     @cached_property
     def best_by_row(self) -> FloatArray:
         """The lowest finite loss of every row, infinity where there is none, [V]."""
+        if self._room is not None and self._room.written == len(self.reports):
+            return self._room.best[: len(self.visited)].copy()
         losses = self.losses[:, : self.longest]
         usable = self.observed & np.isfinite(losses)
         best: FloatArray = losses.min(axis=1, initial=np.inf, where=usable)
@@ -100,38 +169,62 @@ class Curves:
         """The lowest finite loss seen, infinity before there is one."""
         return float(self.best_by_row.min(initial=np.inf))
 
+    def row(self, arm: int) -> int | None:
+        """The row of an arm, None if it was not visited."""
+        if self._room is None:
+            return self.row_of.get(arm)
+        row = self._room.row_of.get(arm)  # whoever shares the room may have visited more arms
+        return None if row is None or row >= len(self.visited) else row
+
+    def count(self, arm: int) -> int:
+        """Observed epochs of one arm."""
+        row = self.row(arm)
+        return 0 if row is None else int(self.counts[row])
+
     def of_arm(self, arm: int) -> FloatArray:
         """The observed losses of one arm, [n]."""
-        row = self.row_of.get(arm)
+        row = self.row(arm)
         if row is None:
             return np.zeros(0)
         return self.losses[row, : self.counts[row]]
+
+    def with_arms(self, arms: int) -> "Curves":
+        """The same observations of a study with so many arms."""
+        return replace(self, arms=arms)._sharing(self._room)
 
     def extend(self, arm: int, losses: FloatArray) -> "Curves":
         """The curves with one more unit of `arm` reported."""
         if not 0 <= arm < self.arms:
             raise Misuse(f"arm {arm} is not one of the {self.arms} arms")
-        row = self.row_of.get(arm, len(self.visited))
-        new = row == len(self.visited)
-        start = 0 if new else int(self.counts[row])
+        known = self.row(arm)
+        row = len(self.visited) if known is None else known
+        start = self.count(arm)
         stop = start + len(losses)
         if not len(losses) or stop > self.epochs:
             raise Misuse(
                 f"arm {arm} reports {len(losses)} epochs after {start} of at most {self.epochs}"
             )
-        grown = np.zeros((len(self.visited) + new, self.epochs))
-        grown[: len(self.visited)] = self.losses
-        grown[row, start:stop] = losses
-        counts = np.append(self.counts, 0) if new else self.counts.copy()
+        room = self._room
+        if room is None or room.written != len(self.reports):
+            room = _Room(self)
+        room.write(row, arm, start, losses)
+        counts = np.empty(len(self.counts) + (known is None), np.int64)
+        counts[: len(self.counts)] = self.counts
         counts[row] = stop
-        return Curves(
+        made = Curves(
             arms=self.arms,
             epochs=self.epochs,
-            visited=np.append(self.visited, arm) if new else self.visited,
-            losses=grown,
+            visited=_read_only(room.visited[: len(counts)]),
+            losses=_read_only(room.losses[: len(counts)]),
             counts=counts,
-            reports=np.vstack([self.reports, [[row, len(losses)]]]),
+            reports=_read_only(room.reports[: room.written]),
         )
+        return made._sharing(room)
+
+    def _sharing(self, room: _Room | None) -> "Curves":
+        """These curves, just made: they may write the next report into a room."""
+        object.__setattr__(self, "_room", room)  # not a field to set: it must fit the others
+        return self
 
     def first(self, reports: int) -> "Curves":
         """The curves as they were after the first `reports` units."""

@@ -90,7 +90,8 @@ def forecast_study(study: str | Path, more: Sequence[str | Budget] = ()) -> Fore
         Misuse: There is no such study, or it has nothing to forecast from.
     """
     with read_store(study) as reader:
-        return forecast(fold(reader.read()), more)
+        state = fold(event for event, _ in reader.stream())
+    return forecast(state, more)
 
 
 def forecast(state: State, more: Sequence[str | Budget] = ()) -> Forecast:

@@ -143,7 +143,7 @@ def progress_of(state: State, clock: float | None = None) -> Progress:
         tried=0 if state.curves is None else len(state.curves.visited),
         candidates=len(state.configs),
         reports=state.reports,
-        failures=sum(attempt.status == "failed" for attempt in state.attempts),
+        failures=state.failures,
         objective=objective,
     )
 
@@ -153,7 +153,7 @@ def is_exhausted(state: State) -> bool:
     if state.curves is None:
         return False
     open_ = state.curves.count_by_arm < state.plan.training.epochs
-    open_[[arm for arm, known in state.tried.items() if known.closed is not None]] = False
+    open_[state.tried.columns.given_up] = False
     return not open_.any()
 
 
@@ -190,7 +190,8 @@ def _at_most(found: Interval, best: float) -> Interval:
 
 def _latest(state: State) -> Iterator[Attempt]:
     """The latest decisions, newest first."""
-    return iter(state.attempts[: -_RECENT - 1 : -1])
+    last = len(state.attempts)
+    return (state.attempts[number] for number in range(last - 1, max(last - _RECENT, 0) - 1, -1))
 
 
 def _flight(attempt: Attempt, clock: float) -> Flight:

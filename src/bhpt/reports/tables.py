@@ -12,6 +12,7 @@ from typing import Literal
 
 from bhpt.domain.reports import Metrics
 from bhpt.study import State
+from bhpt.study.state import Attempt
 
 TableName = Literal["epochs", "arms", "attempts"]
 Row = dict[str, object]
@@ -66,11 +67,14 @@ def arms_table(state: State) -> Table:
     """Every arm that was tried: how far, how good, what it cost, and its settings."""
     names = _hyper_parameters(state)
     columns = ("arm", "epochs", "best", "last", "cost", "seconds", "closed", *names.values())
+    attempts: dict[int, list[Attempt]] = {}
+    for attempt in state.attempts:
+        attempts.setdefault(attempt.unit.arm, []).append(attempt)
     rows: list[Row] = []
     for arm in sorted(state.tried):
         losses = _losses(state, arm)
         finite = [loss for loss in losses if math.isfinite(loss)]
-        own = [attempt for attempt in state.attempts if attempt.unit.arm == arm]
+        own = attempts.get(arm, [])
         rows.append(
             {
                 "arm": arm,

@@ -12,6 +12,7 @@ Notation:
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, reduce
 
 import numpy as np
 
@@ -106,6 +107,47 @@ ROLES = (*(role.name for role in _NUMBERS), *(name for name, _, _ in _WORDS))
 """The roles, in the order of their columns."""
 
 
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class NameRoles:
+    """What the names of hyper-parameters mean in a study, as far as its configurations show.
+
+    The role of a number depends on its name and on all its values, so more configurations may
+    change it; the role of a word depends on its name only.
+
+    Attributes:
+        ranges: The lowest and the highest finite number of each hyper-parameter, in the order in
+            which they were first seen; None where none was.
+        roles: The role of each of them as a number, None where it has none.
+    """
+
+    ranges: Mapping[str, Range | None]
+    roles: Mapping[str, _Role | None]
+
+    @classmethod
+    def of(cls, configs: Sequence[Mapping[str, object]]) -> "NameRoles":
+        """What some configurations show."""
+        return cls({}, {}).plus(configs)
+
+    def plus(self, configs: Sequence[Mapping[str, object]]) -> "NameRoles":
+        """What further configurations show beside."""
+        ranges = dict(self.ranges)
+        for name in _names(configs):
+            ranges[name] = _wider(ranges.get(name), _numbers(name, configs))
+        same = {name for name, found in self.ranges.items() if ranges[name] == found}
+        roles = {
+            name: self.roles[name] if name in same else _role(_spelled(name), found)
+            for name, found in ranges.items()
+        }
+        return NameRoles(ranges, roles)
+
+    def agrees_with(self, before: "NameRoles") -> bool:
+        """Whether every hyper-parameter of before has the role that it had."""
+        return all(self.roles[name] == role for name, role in before.roles.items())
+
+
 def encode_roles(configs: Sequence[Mapping[str, object]]) -> FloatArray:
     """Encode configurations by the roles of their hyper-parameters, alike for every search space.
 
@@ -118,16 +160,44 @@ def encode_roles(configs: Sequence[Mapping[str, object]]) -> FloatArray:
     Returns:
         A column for each of `ROLES`, [K, M].
     """
+    return read_roles(configs, NameRoles.of(configs))
+
+
+def read_roles(configs: Sequence[Mapping[str, object]], roles: NameRoles) -> FloatArray:
+    """The same for some of the configurations whose names have these roles, [K, M]."""
     found: dict[str, list[FloatArray]] = {name: [] for name in ROLES}
-    for name in dict.fromkeys(str(key) for config in configs for key in config):
-        spelled = _spelled(name)
+    for name, role in roles.roles.items():
+        if role is not None:
+            numbers = _numbers(name, configs)
+            found[role.name].append((role.scale(numbers) - role.centre) / role.width)
         values = [config.get(name) for config in configs]
-        for role, column in (*_by_number(spelled, values), *_by_word(spelled, values)):
-            found[role].append(column)
+        for word, column in _by_word(_spelled(name), values):
+            found[word].append(column)
     unknown = np.full(len(configs), np.nan)
     return np.column_stack([_mean(found[role]) if found[role] else unknown for role in ROLES])
 
 
+def _names(configs: Sequence[Mapping[str, object]]) -> dict[str, None]:
+    """The hyper-parameters of some configurations, in the order in which they are first seen."""
+    return dict.fromkeys(str(key) for config in configs for key in config)
+
+
+def _numbers(name: str, configs: Sequence[Mapping[str, object]]) -> FloatArray:
+    """The values of one hyper-parameter that are numbers, NaN for the others, [K]."""
+    values = [config.get(name) for config in configs]
+    return np.array([value if type(value) is float else _number(value) for value in values])
+
+
+def _wider(known: Range | None, numbers: FloatArray) -> Range | None:
+    """The range of what was known and of further numbers; None if there are none."""
+    finite = numbers[np.isfinite(numbers)]
+    if not len(finite):
+        return known
+    low, high = float(finite.min()), float(finite.max())
+    return (low, high) if known is None else (min(known[0], low), max(known[1], high))
+
+
+@lru_cache(maxsize=256)
 def _spelled(name: str) -> str:
     """Normalise: learningRate, learning-rate and optim.learning_rate become learning_rate."""
     last = name.rsplit(".", 1)[-1].rsplit(":", 1)[-1].rsplit("/", 1)[-1]
@@ -135,18 +205,16 @@ def _spelled(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", snake.lower()).strip("_")
 
 
-def _by_number(name: str, values: Sequence[object]) -> list[tuple[str, FloatArray]]:
-    """Role and scaled column of a numeric hyper-parameter; empty if name or values match none."""
-    numbers = np.array([_number(value) for value in values])
-    known = np.isfinite(numbers)
-    if not known.any():
-        return []
-    low, high = numbers[known].min(), numbers[known].max()
+def _role(name: str, found: Range | None) -> _Role | None:
+    """The role of a number, if its name and its values have one."""
+    if found is None:
+        return None
+    low, high = found
     for role in _NUMBERS:
         fits = role.least <= low and role.reaches <= high <= role.most
         if fits and re.fullmatch(role.words, name):
-            return [(role.name, (role.scale(numbers) - role.centre) / role.width)]
-    return []
+            return role
+    return None
 
 
 def _number(value: object) -> float:
@@ -179,5 +247,5 @@ def _mean(columns: list[FloatArray]) -> FloatArray:
     """Mean over columns without their NaN entries, [K]; NaN where all are NaN."""
     stacked = np.stack(columns)
     known = np.isfinite(stacked)
-    total = np.where(known, stacked, 0.0).sum(axis=0)
+    total = reduce(np.add, np.where(known, stacked, 0.0))  # one by one, for few rows and for many
     return np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan)

@@ -18,6 +18,7 @@ from sqlalchemy.exc import IntegrityError
 from bhpt.domain import Misuse
 from bhpt.domain.closing import Closing
 from bhpt.storage.address import Address
+from bhpt.storage.collecting import not_collecting
 from bhpt.storage.errors import Damaged, InUse, StoreFailed, naming_faults
 from bhpt.storage.files import check_file, create_file, exists, file_engine, inspect_file
 from bhpt.storage.holder import Holder
@@ -39,6 +40,12 @@ _FROM = (
     .where(events.c.study == bindparam("study"), events.c.position >= bindparam("position"))
     .order_by(events.c.position)
 )
+_ROWS = (
+    select(events.c.position, events.c.body, events.c.digest, events.c.recorded)
+    .where(events.c.study == bindparam("study"), events.c.position > bindparam("after"))
+    .order_by(events.c.position)
+)
+_AT_ONCE = 1000  # rows that are fetched at a time
 _INSERT = insert(events)
 _LEASE = select(leases.c.token, leases.c.holder, leases.c.beat, leases.c.clock).where(
     leases.c.study == bindparam("study")
@@ -87,26 +94,32 @@ class Reader(Closing):
             Damaged: A row is missing or not what was written.
             NewerVersion: A newer bhpt wrote it.
         """
-        return [event for event, _ in self.read_recorded(after)]
+        with not_collecting():
+            return [event for event, _ in self.stream(after)]
 
     def read_recorded(self, after: int = 0) -> list[tuple[Event, str]]:
         """Events with the wall-clock time (ISO 8601, UTC) at which they were written."""
+        return list(self.stream(after))
+
+    def stream(self, after: int = 0) -> Iterator[tuple[Event, str]]:
+        """The same one by one: a long study is never in memory as rows and as events at once.
+
+        All of them are of one moment. The study must not be written to by this process before
+        the last one was taken.
+        """
+        study = self._address.study
         with naming_faults(str(self._address)), self._engine.begin() as connection:
             previous = _digest_at(connection, self._address, after)
             rows = connection.execute(
-                select(events.c.position, events.c.body, events.c.digest, events.c.recorded)
-                .where(events.c.study == self._address.study, events.c.position > after)
-                .order_by(events.c.position)
-            ).all()
-        found = []
-        for place, (position, body, digest, recorded) in enumerate(rows, start=after + 1):
-            if position != place or chain(previous, body) != digest:
-                raise Damaged(
-                    f"{self._address} is damaged at event {place}: restore it from a copy"
-                )
-            previous = digest
-            found.append((decode_event(body), recorded))
-        return found
+                _ROWS, {"study": study, "after": after}, execution_options={"yield_per": _AT_ONCE}
+            )
+            for place, (position, body, digest, recorded) in enumerate(rows, start=after + 1):
+                if position != place or chain(previous, body) != digest:
+                    raise Damaged(
+                        f"{self._address} is damaged at event {place}: restore it from a copy"
+                    )
+                previous = digest
+                yield decode_event(body), recorded
 
     def lease(self) -> Lease:
         """Who holds the study now."""

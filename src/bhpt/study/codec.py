@@ -49,26 +49,34 @@ def decode_event(text: str) -> Event:
             "does not know: use a newer bhpt"
         )
     try:
-        event: Event = _decode(_TYPES[name], body)
+        event: Event = _decoder(_TYPES[name])(body)
     except (KeyError, TypeError, ValueError) as error:
         raise Misuse(f"the study is damaged: a {name} event cannot be read ({error})") from None
     return event
 
 
+_AS_IT_IS = frozenset({int, str, bool, type(None)})
+
+
 def _encode(value: Any) -> Any:  # noqa: ANN401  # any of the values that events are made of
-    if is_dataclass(value):
-        return {part.name: _encode(getattr(value, part.name)) for part in fields(value)}
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
+    kind: Any = type(value)
+    if kind in _AS_IT_IS:
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
     if isinstance(value, tuple | list):
         return [_encode(part) for part in value]
     if isinstance(value, dict):
         return {name: _encode(part) for name, part in value.items()}
+    if is_dataclass(value):
+        return {name: _encode(getattr(value, name)) for name in _names(kind)}
     return value
 
 
-def _decode(kind: Any, value: Any) -> Any:  # noqa: ANN401  # driven by the type of each field
-    return _decoder(kind)(value)
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    """The fields of a kind of value; reading a log asks for them very often."""
+    return tuple(part.name for part in fields(kind))
 
 
 @cache
@@ -82,7 +90,10 @@ def _decoder(kind: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # a type, or w
         return lambda value: None if value is None else inner(value)
     if origin is tuple:
         inner = _decoder(parts[0])
-        return lambda value: tuple(inner(part) for part in value)
+        wanted = parts[0]
+        return lambda value: tuple(
+            [part if type(part) is wanted else inner(part) for part in value]
+        )
     if origin is dict and parts[1] is float:
         return lambda value: {name: float(part) for name, part in value.items()}
     if origin is Literal or origin is dict:
@@ -91,8 +102,17 @@ def _decoder(kind: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # a type, or w
 
 
 def _dataclass_decoder(kind: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # a dataclass
-    decoders = {name: _decoder(part) for name, part in get_type_hints(kind).items()}
-    return lambda body: kind(**{name: decoders[name](part) for name, part in body.items()})
+    """Reads a dictionary of fields; a value that has its field's type already is taken as it is."""
+    hints = get_type_hints(kind)
+    parts = [(name, hints[name], _decoder(hints[name])) for name in _names(kind)]
+
+    def decode(body: dict[str, Any]) -> Any:  # noqa: ANN401  # of that kind
+        for name, wanted, decoder in parts:
+            if name in body and type(body[name]) is not wanted:
+                body[name] = decoder(body[name])
+        return kind(**body)
+
+    return decode
 
 
 def _plain_decoder(kind: type) -> Callable[[Any], Any]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bhpt.domain import Misuse, View
+from bhpt.domain.arrays import lowest
 from bhpt.domain.budget_kinds import UnitCost
 from bhpt.policies.interface import Decision, Explanation, Policy
-from bhpt.spaces import Space
-from bhpt.spaces.configs import identity
+from bhpt.study.arm_list import space_of
 from bhpt.study.events import ArmsAdded, Decided, Event, Outlook
 from bhpt.study.pricing import Prospects, Reruns, look, stopping
 from bhpt.study.state import State, apply
@@ -75,29 +75,22 @@ def fresh_arms(state: State, clock: float) -> ArmsAdded | None:
     due = state.reports // search.every > state.batches
     if search.space is None or not search.near or not due or len(state.configs) < search.candidates:
         return None  # fewer arms than wanted: the space is finite and all of it is there
-    curves = state.curves
-    if curves is None or not np.isfinite(curves.best):
+    arms, curves = state.arms, state.curves
+    if arms is None or curves is None or not np.isfinite(curves.best):
         return None
-    order = np.argsort(curves.best_by_row, kind="stable")[:_PARENTS]
-    finite = [row for row in order if np.isfinite(curves.best_by_row[row])]
-    good = [state.configs[curves.visited[row]] for row in finite]
+    finite = lowest(curves.best_by_row, _PARENTS)
+    good = [arms.configs[int(curves.visited[row])] for row in finite]
     rng = np.random.default_rng((state.plan.seed, 1, state.batches))
-    known = {identity(config) for config in state.configs}
-    drawn = Space(search.space).draw_near(good, search.near, rng)
-    new = tuple(config for config in drawn if identity(config) not in known)
+    drawn = space_of(search.space).draw_near(good, search.near, rng)
+    new = tuple(config for config in drawn if not arms.has(config))
     return ArmsAdded(new, "near", clock) if new else None
 
 
 def _again(state: State, view: View) -> Decision | None:
     """The arm whose last attempt failed, while it has tries left."""
-    failed = [
-        arm
-        for arm, known in state.tried.items()
-        if known.failures and known.closed is None and view.choosable[arm]
-    ]
-    if not failed:
+    arm = next((arm for arm in state.tried.failing if view.choosable[arm]), None)
+    if arm is None:
         return None
-    arm = min(failed)
     why = f"its last attempt failed, this is try {state.arm(arm).failures + 1}"
     return Decision(arm, Explanation.in_words(why, view.arms))
 
@@ -115,7 +108,7 @@ def _decided(state: State, prospects: Prospects, decision: Decision, clock: floa
         epochs=min(prospects.unit, state.plan.training.epochs - done),
         done=done,
         cost=_reservation(state, prospects, arm),
-        seconds=None if prospects.seconds is None else float(prospects.seconds[arm]),
+        seconds=prospects.seconds(arm),
         why=decision.explanation.why,
         outlook=_outlook(arm, decision.explanation),
         clock=clock,
@@ -127,7 +120,7 @@ def _reservation(state: State, prospects: Prospects, arm: int) -> float:
     cost = UnitCost(
         typical=float(prospects.typical[arm]),
         safe=float(prospects.safe[arm]),
-        timed=prospects.seconds is not None,
+        timed=prospects.times is not None,
         stopping=stopping(state),
     )
     idle = workers(state) - len(state.open)
@@ -136,8 +129,8 @@ def _reservation(state: State, prospects: Prospects, arm: int) -> float:
 
 def _outlook(chosen: int, explanation: Explanation) -> tuple[Outlook, ...]:
     """The predictions for the chosen arm and the best few others."""
-    order = np.argsort(explanation.end, kind="stable")[:_OUTLOOKS]
-    arms = [chosen, *(int(arm) for arm in order if arm != chosen)][:_OUTLOOKS]
+    best = lowest(explanation.end, _OUTLOOKS)
+    arms = [chosen, *(int(arm) for arm in best if arm != chosen)][:_OUTLOOKS]
     shown = [
         Outlook(
             arm,

@@ -19,7 +19,7 @@ import numpy as np
 
 from bhpt.domain import BoolArray, Curves, FloatArray, IntArray, Misuse, View
 from bhpt.study.state import State
-from bhpt.study.unit_times import Paces, predict_paces
+from bhpt.study.unit_times import PaceModel
 
 MARGIN = 1.64
 """Standard deviations: about one unit in twenty takes longer than its safe prediction."""
@@ -34,7 +34,7 @@ class Prospects:
     Attributes:
         unit: Epochs in a unit now; fewer than planned when only a shorter one fits.
         epochs: Epochs that it trains, those trained again included, [K].
-        seconds: Typical duration, [K]; None before anything was timed.
+        times: What is known of durations; None before anything was timed.
         typical: Typical cost, [K].
         safe: Cost that is exceeded only rarely, [K].
         possible: Arms that are not finished, given up or in flight, [K].
@@ -42,10 +42,14 @@ class Prospects:
 
     unit: int
     epochs: IntArray
-    seconds: FloatArray | None
+    times: PaceModel | None
     typical: FloatArray
     safe: FloatArray
     possible: BoolArray
+
+    def seconds(self, arm: int) -> float | None:
+        """The typical duration of an arm's next unit, None before anything was timed."""
+        return None if self.times is None else float(self.epochs[arm] * self.times.typical(arm))
 
 
 Reruns = Callable[[int], int]
@@ -60,14 +64,14 @@ def look(state: State, reruns: Reruns | None = None) -> tuple[View, Prospects] |
         reruns: Who knows better than the log which tried arms could go on where they stopped.
     """
     known = _known_reruns(state, reruns)
-    paces = _paces(state)
+    times = PaceModel.fit(_arms(state)[1], state.tried.timings)
     left = state.ledger.left - stopping(state)
-    prospects = _prospects(state, paces, known, state.plan.training.unit)
+    prospects = _prospects(state, times, known, state.plan.training.unit)
     if not _fitting(prospects, prospects.typical, left).any():
-        shorter = _shorter_unit(state, paces, known, left)
+        shorter = _shorter_unit(state, times, known, left)
         if shorter is None:
             return None
-        prospects = _prospects(state, paces, known, shorter)
+        prospects = _prospects(state, times, known, shorter)
     safe = _fitting(prospects, prospects.safe, left)
     typical = _fitting(prospects, prospects.typical, left)
     startable = safe if safe.any() else typical
@@ -109,35 +113,35 @@ def _arms(state: State) -> tuple[Curves, FloatArray]:
     return state.curves, state.features
 
 
-def _paces(state: State) -> Paces | None:
-    """Predicted paces, where the budget needs them or a person wants to know."""
-    _, features = _arms(state)
-    return predict_paces(features, {arm: known.paces for arm, known in state.tried.items()})
-
-
-def _prospects(state: State, paces: Paces | None, reruns: IntArray, unit: int) -> Prospects:
+def _prospects(state: State, times: PaceModel | None, reruns: IntArray, unit: int) -> Prospects:
     """Prices of one unit of `unit` epochs, or what is left of an arm if that is less."""
     curves, _ = _arms(state)
     rules = state.ledger.budget.rules
     done = curves.count_by_arm
     fresh = np.minimum(unit, curves.epochs - done)
     epochs = np.maximum(fresh + reruns, 1)
-    seconds = None if paces is None else epochs * paces.typical
-    longest = None if paces is None else epochs * paces.safe(MARGIN)
-    typical, safe = rules.unit_costs(epochs, seconds), rules.unit_costs(epochs, longest)
+    seconds = longest = None
+    if times is not None and rules.by_time:
+        paces = times.paces()
+        seconds, longest = epochs * paces.typical, epochs * paces.safe(MARGIN)
+    typical = rules.unit_costs(epochs, seconds)
+    safe = rules.unit_costs(epochs, longest) if rules.by_time else typical
     possible = fresh > 0
-    possible[[arm for arm, known in state.tried.items() if known.closed is not None]] = False
+    possible[state.tried.columns.given_up] = False
     possible[[attempt.unit.arm for attempt in state.flying]] = False
-    return Prospects(unit, epochs, seconds, typical, safe, possible)
+    return Prospects(unit, epochs, times, typical, safe, possible)
 
 
 def _known_reruns(state: State, reruns: Reruns | None) -> IntArray:
     """Epochs that each arm would have to train again first, [K]."""
     curves, _ = _arms(state)
-    done = curves.count_by_arm
-    known = np.zeros(len(done), np.int64)
-    for arm, tried in state.tried.items():
-        known[arm] = done[arm] - tried.ready if reruns is None else reruns(arm)
+    tried = state.tried.columns
+    done = curves.count_by_arm[tried.arms]
+    known = np.zeros(curves.arms, np.int64)
+    known[tried.arms] = done - tried.ready
+    if reruns is not None:  # the log knows all about arms whose last epoch is in a checkpoint
+        for arm in tried.arms[tried.held < done].tolist():
+            known[arm] = reruns(arm)
     return known
 
 
@@ -147,10 +151,12 @@ def _fitting(prospects: Prospects, costs: FloatArray, left: float) -> BoolArray:
     return fits
 
 
-def _shorter_unit(state: State, paces: Paces | None, reruns: IntArray, left: float) -> int | None:
+def _shorter_unit(
+    state: State, times: PaceModel | None, reruns: IntArray, left: float
+) -> int | None:
     """The longest unit that some arm can still pay for, so that nothing is wasted."""
     training = state.plan.training
-    one = _prospects(state, paces, reruns, training.step)
+    one = _prospects(state, times, reruns, training.step)
     each = one.typical / one.epochs
     affordable = np.floor(left / each * (1 + _ROUNDING)) - (one.epochs - training.step)
     if not one.possible.any():

@@ -7,18 +7,19 @@ the state, so a log that folds is a log that is consistent.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
-from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from pyrsistent import PVector, pvector
 
 from bhpt.domain import Curves, FloatArray, Misuse, Saved, Unit
 from bhpt.domain.ledger import Ledger
 from bhpt.domain.reports import Metrics
-from bhpt.spaces import Config, Space, encode_configs, encode_roles
+from bhpt.spaces import Config
+from bhpt.study.arm_list import ArmList
 from bhpt.study.events import (
     ArmClosed,
     ArmsAdded,
@@ -38,14 +39,13 @@ from bhpt.study.events import (
     StudyCreated,
 )
 from bhpt.study.plan import Plan
+from bhpt.study.tried_arms import PACES, Arm, TriedArms
 
 BLAMELESS = frozenset({"stopped", "lost"})
 """Failures that say nothing about the arm: the driver stopped the unit, or died."""
 
 GENERATIONS = 2
 """Checkpoints of an arm that are kept: the newest, and the one before in case it is damaged."""
-
-_PACES = 16  # timings of an arm that are remembered
 
 Status = Literal["open", "observed", "failed"]
 
@@ -86,27 +86,6 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
-    """What is known of an arm that was tried, beside its curve.
-
-    Attributes:
-        units: Reported units.
-        ready: Epochs that need not be trained again: those of its checkpoint or live trainer.
-        saved: Its checkpoints that were not dropped, oldest first.
-        paces: Logarithms of the seconds an epoch took, for the last few units.
-        failures: Failed attempts in a row.
-        closed: Why it is given up, None while it is not.
-    """
-
-    units: int = 0
-    ready: int = 0
-    saved: tuple[Saved, ...] = ()
-    paces: tuple[float, ...] = ()
-    failures: int = 0
-    closed: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Best:
     """The lowest loss so far: on which arm and epoch, in which attempt, and its checkpoint."""
 
@@ -123,14 +102,14 @@ class State:
 
     Attributes:
         plan: What it was told.
-        configs: The configuration of every arm.
-        features: The same, encoded, [K, D].
-        meanings: The same, as far as names tell what is meant, [K, M].
+        arms: Every arm with its configuration; None until there are any.
         curves: Everything observed; None until there are arms.
         ledger: Spent, promised, left.
         attempts: Every attempt, by number.
         open: Numbers of the attempts in flight, in order.
-        tried: What is known of arms that were tried.
+        tried: What is known of arms that were tried, in the order of first trial.
+        failures: How many attempts failed.
+        longest_s: The longest time that a reported unit was busy, None before the first.
         best: The lowest loss so far.
         batches: How often candidates were drawn near good ones.
         first_arms: How many arms there were when the first unit was decided.
@@ -140,18 +119,33 @@ class State:
 
     plan: Plan
     ledger: Ledger
-    configs: tuple[Config, ...] = ()
-    features: FloatArray | None = None
-    meanings: FloatArray | None = None
+    arms: ArmList | None = None
     curves: Curves | None = None
-    attempts: tuple[Attempt, ...] = ()
+    attempts: PVector[Attempt] = field(default_factory=pvector)
     open: tuple[int, ...] = ()
-    tried: Mapping[int, Arm] = field(default_factory=lambda: MappingProxyType({}))
+    tried: TriedArms = field(default_factory=TriedArms)
+    failures: int = 0
+    longest_s: float | None = None
     best: Best | None = None
     batches: int = 0
     first_arms: int = 0
     session: SessionStarted | None = None
     events: int = 1
+
+    @property
+    def configs(self) -> Sequence[Config]:
+        """The configuration of every arm."""
+        return () if self.arms is None else self.arms.configs
+
+    @property
+    def features(self) -> FloatArray | None:
+        """Encoded configurations, [K, D]; None until there are arms."""
+        return None if self.arms is None else self.arms.features
+
+    @property
+    def meanings(self) -> FloatArray | None:
+        """Configurations as far as names tell what is meant, [K, M]; None until there are arms."""
+        return None if self.arms is None else self.arms.meanings
 
     @property
     def clock(self) -> float:
@@ -183,13 +177,20 @@ class State:
 
     def count(self, arm: int) -> int:
         """Observed epochs of an arm."""
-        if self.curves is None:
-            return 0
-        row = self.curves.row_of.get(arm)
-        return 0 if row is None else int(self.curves.counts[row])
+        return 0 if self.curves is None else self.curves.count(arm)
 
 
 _UNTRIED = Arm()
+
+
+def _changed(state: State, **changes: Any) -> State:  # noqa: ANN401  # fields of a state
+    """The state with some fields changed.
+
+    `replace` would run the constructor over all fields; a fold does this for every event.
+    """
+    made = object.__new__(State)
+    made.__dict__.update(state.__dict__, **changes)
+    return made
 
 
 def start(event: Event) -> State:
@@ -219,7 +220,7 @@ def apply(state: State, event: Event) -> State:
     """
     if isinstance(event, StudyCreated):
         raise Misuse("the study is damaged: it was created twice")
-    later = replace(state, ledger=state.ledger.at(event.clock), events=state.events + 1)
+    later = _changed(state, ledger=state.ledger.at(event.clock), events=state.events + 1)
     return _apply(event, later)
 
 
@@ -232,28 +233,19 @@ def _apply(event: Event, state: State) -> State:
 def _(event: ArmsAdded, state: State) -> State:
     if not event.configs:
         raise Misuse("the study is damaged: no arms were added")
-    configs = (*state.configs, *event.configs)
-    if state.curves is None:
-        curves = Curves.empty(len(configs), state.plan.training.epochs)
+    if state.arms is None or state.curves is None:
+        arms = ArmList.of(state.plan.search.space, event.configs)
+        curves = Curves.empty(len(arms), state.plan.training.epochs)
     else:
-        curves = replace(state.curves, arms=len(configs))
-    return replace(
+        arms = state.arms.plus(event.configs)
+        curves = state.curves.with_arms(len(arms))
+    return _changed(
         state,
-        configs=configs,
-        features=_encode(state, event.configs),
-        meanings=encode_roles(configs),
+        arms=arms,
         curves=curves,
         batches=state.batches + (event.origin == "near"),
-        first_arms=state.first_arms if state.attempts else len(configs),
+        first_arms=state.first_arms if state.attempts else len(arms),
     )
-
-
-def _encode(state: State, added: tuple[Config, ...]) -> FloatArray:
-    """Features of all arms: new rows for a declared space, all of them for a list."""
-    if state.plan.search.space is None:
-        return encode_configs([*state.configs, *added])
-    rows = Space(state.plan.search.space).encode(added)
-    return rows if state.features is None else np.vstack([state.features, rows])
 
 
 @_apply.register
@@ -276,10 +268,10 @@ def _(event: Decided, state: State) -> State:
         outlook=event.outlook,
         started=state.clock,
     )
-    return replace(
+    return _changed(
         state,
         ledger=state.ledger.reserve(event.attempt, event.cost),
-        attempts=(*state.attempts, attempt),
+        attempts=state.attempts.append(attempt),
         open=(*state.open, event.attempt),
     )
 
@@ -287,17 +279,17 @@ def _(event: Decided, state: State) -> State:
 @_apply.register
 def _(event: Extended, state: State) -> State:
     attempt = replace(_flying(state, event.attempt), reserved=event.cost)
-    return replace(
+    return _changed(
         state,
         ledger=state.ledger.extend(event.attempt, event.cost),
-        attempts=_with(state.attempts, attempt),
+        attempts=state.attempts.set(attempt.number, attempt),
     )
 
 
 @_apply.register
 def _(event: Restarted, state: State) -> State:
     attempt = replace(_flying(state, event.attempt), started=state.clock)
-    return replace(state, attempts=_with(state.attempts, attempt))
+    return _changed(state, attempts=state.attempts.set(attempt.number, attempt))
 
 
 @_apply.register
@@ -317,11 +309,12 @@ def _(event: Observed, state: State) -> State:
     )
     attempt = replace(attempt, metrics=event.metrics)
     settled = _settle(state, attempt, "observed", event.cost, event.seconds)
-    return replace(
+    return _changed(
         settled,
         curves=state.curves.extend(arm, np.array(event.losses, float)),
-        tried=MappingProxyType({**state.tried, arm: after}),
+        tried=state.tried.with_arm(arm, after),
         best=_better(state.best, attempt, event),
+        longest_s=max(event.seconds, state.longest_s or 0.0),
     )
 
 
@@ -336,18 +329,19 @@ def _(event: Failed, state: State) -> State:
         closed=event.message if event.final else before.closed,
     )
     settled = _settle(state, attempt, "failed", event.cost, event.seconds, event.message)
-    return replace(settled, tried=MappingProxyType({**state.tried, arm: after}))
+    tried = state.tried.with_arm(arm, after)
+    return _changed(settled, tried=tried, failures=state.failures + 1)
 
 
 @_apply.register
 def _(event: BudgetAdded, state: State) -> State:
-    return replace(state, ledger=state.ledger.add(event.more))
+    return _changed(state, ledger=state.ledger.add(event.more))
 
 
 @_apply.register
 def _(event: ArmClosed, state: State) -> State:
     after = replace(state.arm(event.arm), closed=event.reason)
-    return replace(state, tried=MappingProxyType({**state.tried, event.arm: after}))
+    return _changed(state, tried=state.tried.with_arm(event.arm, after))
 
 
 @_apply.register
@@ -359,24 +353,24 @@ def _(event: CheckpointDropped, state: State) -> State:
         gone = [one.epochs for one in before.saved if one.generation == event.generation]
         ready = ready if before.ready in gone else before.ready
     after = replace(before, saved=kept, ready=ready)
-    return replace(state, tried=MappingProxyType({**state.tried, event.arm: after}))
+    return _changed(state, tried=state.tried.with_arm(event.arm, after))
 
 
 @_apply.register
 def _(event: SessionStarted, state: State) -> State:
     if state.plan.trainer is None:  # ask and tell: whoever trains keeps the models
-        return replace(state, session=event)
+        return _changed(state, session=event)
     ready = {
         arm: replace(known, ready=known.saved[-1].epochs if known.saved else 0)
         for arm, known in state.tried.items()
     }
-    return replace(state, session=event, tried=MappingProxyType(ready))
+    return _changed(state, session=event, tried=state.tried.with_arms(ready))
 
 
 @_apply.register
 def _(event: SessionEnded, state: State) -> State:
     del event
-    return replace(state, session=None)
+    return _changed(state, session=None)
 
 
 @_apply.register
@@ -397,10 +391,6 @@ def _flying(state: State, number: int) -> Attempt:
     return state.attempts[number]
 
 
-def _with(attempts: tuple[Attempt, ...], one: Attempt) -> tuple[Attempt, ...]:
-    return (*attempts[: one.number], one, *attempts[one.number + 1 :])
-
-
 def _settle(
     state: State,
     attempt: Attempt,
@@ -411,10 +401,10 @@ def _settle(
 ) -> State:
     """The state with an attempt ended and paid for."""
     ended = replace(attempt, status=status, cost=cost, seconds=seconds, message=message)
-    return replace(
+    return _changed(
         state,
         ledger=state.ledger.settle(attempt.number, cost),
-        attempts=_with(state.attempts, ended),
+        attempts=state.attempts.set(attempt.number, ended),
         open=tuple(number for number in state.open if number != attempt.number),
     )
 
@@ -424,7 +414,7 @@ def _paces(before: Arm, event: Observed, epochs: int) -> tuple[float, ...]:
     training = event.seconds - event.setup_s
     if not training > 0:
         return before.paces
-    return (*before.paces, math.log(training / (epochs + event.rerun)))[-_PACES:]
+    return (*before.paces, math.log(training / (epochs + event.rerun)))[-PACES:]
 
 
 def _better(best: Best | None, attempt: Attempt, event: Observed) -> Best | None:

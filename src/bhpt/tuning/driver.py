@@ -330,8 +330,7 @@ class Driver:
         """A unit that hangs although no limit was known when it was submitted."""
         if attempt.expected_s is not None:
             return None  # the executor has its limit
-        took = [one.seconds for one in self.state.attempts if one.status == "observed"]
-        limit = hung_after(self.state, max(took, default=None))
+        limit = hung_after(self.state, self.state.longest_s)
         if limit is None or busy <= limit:
             return None
         return Stop("timed-out", f"it ran past its limit of {limit:.0f} s")

@@ -137,7 +137,9 @@ def tune(
     executor = _made(make_executor, spec, workers, folder, options)
     try:
         with create_store(address, first, _WRITER_PATIENCE_S) as store:
-            return _session(store, folder, chosen, executor, options, watch, workers)
+            return _session(
+                store, Journal(store), folder, chosen, executor, options, watch, workers
+            )
     finally:
         executor.close(0.0)
 
@@ -176,7 +178,8 @@ def resume(
     folder = StudyFolder.of(address)
     folder.require_writable()
     with open_store(address, _WRITER_PATIENCE_S) as store:
-        state = Journal(store).state
+        journal = Journal(store)
+        state = journal.state
         more = _parsed(add_budget, state.ledger.budget)
         if trainer is None and state.plan.trainer is None:
             raise Misuse(f"{address} was run with ask and tell: give the trainer to resume it")
@@ -189,13 +192,14 @@ def resume(
         refuse_side_by_side(chosen, count)
         executor = _made(make_executor, spec, count, folder, options)
         try:
-            return _session(store, folder, chosen, executor, options, watch, count, more)
+            return _session(store, journal, folder, chosen, executor, options, watch, count, more)
         finally:
             executor.close(0.0)
 
 
 def _session(
     store: Store,
+    journal: Journal,
     folder: StudyFolder,
     policy: Policy,
     executor: Executor,
@@ -205,7 +209,6 @@ def _session(
     more: Budget | None = None,
 ) -> Result:
     """One session of a study, from taking it over to letting go of it."""
-    journal = Journal(store)
     state = journal.state
     unseen = options.beat_s if store.before.holder is not None else 0.0
     clock = max(state.clock, store.before.clock)

@@ -17,6 +17,7 @@ class Epochs(BudgetKind):
 
     name: ClassVar[str] = "epochs"
     example: ClassVar[str] = "200 epochs"
+    by_time: ClassVar[bool] = False
     restarts: ClassVar[bool] = True
 
     @staticmethod

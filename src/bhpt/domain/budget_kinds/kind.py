@@ -83,6 +83,7 @@ class BudgetKind(ABC):
         price_per_hour: What one busy worker uses up an hour, where that is needed.
         name: The kind's name in stored studies.
         example: An amount as people write it, for messages.
+        by_time: Whether what a unit costs depends on how long it takes.
         shared: Whether units that run side by side use up the same budget, as they do of a
             deadline. Otherwise it is a total that they split.
         restarts: Whether a unit that ends with its driver has cost nothing so far: it keeps its
@@ -91,6 +92,7 @@ class BudgetKind(ABC):
 
     name: ClassVar[str]
     example: ClassVar[str]
+    by_time: ClassVar[bool] = True
     shared: ClassVar[bool] = False
     restarts: ClassVar[bool] = False
 

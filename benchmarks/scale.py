@@ -1,0 +1,385 @@
+"""`make bench-scale`: what a unit costs the driver in a short study and in a long one.
+
+Nothing is trained: losses come from a formula, the simulated executor's clock is a number, so all
+time that passes is the driver's. A study of n units is made from events (half of the units go to
+a new arm, half to one of the best), written to a log, and gone on with; what is measured is the
+time from one decision to the next. Compare the lines of one run, not of two runs.
+
+    python -m benchmarks.scale            1,000 and 20,000 units
+    python -m benchmarks.scale --quick    1,000 and 4,000 units, fewer repetitions
+"""
+
+import argparse
+import math
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from bisect import insort
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from bhpt.domain import View
+from bhpt.domain.budget import Budget
+from bhpt.executors import Executor
+from bhpt.executors.simulated import SimulatedExecutor
+from bhpt.policies.interface import Decision, Policy
+from bhpt.policies.registry import make_policy
+from bhpt.spaces import Config
+from bhpt.storage import create_store
+from bhpt.study import MemoryLog, Study, Training
+from bhpt.study.creation import first_events
+from bhpt.study.events import ArmsAdded, Decided, Event, Observed, Outlook
+from bhpt.tuning import open_study, resume, tune
+
+_EPOCHS = 100
+_RANGES = {
+    "lr": (1e-5, 1e-1, "log"),
+    "batch_size": (16, 512, "log"),
+    "momentum": (0.0, 0.99),
+    "dropout": (0.0, 0.6),
+}
+_TRAINER = "benchmarks.scale:curve"
+_BHPT = str(Path(sys.executable).with_name("bhpt"))
+
+
+def curve(config: Config) -> Iterator[float]:
+    """A trainer that trains for no time."""
+    epoch = 0
+    while True:
+        epoch += 1
+        yield loss_at(config, epoch)
+
+
+def loss_at(config: Config, epoch: int) -> float:
+    """A curve that falls towards an end that depends on the configuration."""
+    off = abs(math.log10(config["lr"]) + 2.5) / 3 + abs(config["momentum"] - 0.9) / 2
+    return 0.1 + 0.3 * off + 2.0 * math.exp(-epoch * (0.05 + config["dropout"] / 10))
+
+
+def random_configs(count: int, seed: int) -> list[Config]:
+    """Different configurations from the whole space."""
+    rng = np.random.default_rng(seed)
+    return [
+        {
+            "lr": float(10 ** rng.uniform(-5, -1)),
+            "batch_size": int(2 ** rng.uniform(4, 9)),
+            "momentum": float(rng.uniform(0, 0.99)),
+            "dropout": float(rng.uniform(0, 0.6)),
+        }
+        for _ in range(count)
+    ]
+
+
+def events_of(units: int, arms: int | None, policy: str, trainer: object = None) -> list[Event]:
+    """The log of a study with so many reported units, and budget for as many again.
+
+    Args:
+        units: Reported units.
+        arms: How many configurations are listed; None for a space that grows, as it does when
+            somebody tunes it.
+        policy: What the study remembers of its policy.
+        trainer: What the study remembers of its trainer.
+    """
+    space = _RANGES if arms is None else random_configs(arms, 0)
+    budget = Budget.parse(f"{2 * units + 1000} epochs")
+    training = Training(1, _EPOCHS)
+    spec = None if trainer is None else {"name": trainer}
+    created, added = first_events(space, budget, training=training, policy=policy, trainer=spec)
+    log: list[Event] = [created, added]
+    configs = list(added.configs)
+    search = created.plan.search
+    rng = np.random.default_rng(1)
+    done: dict[int, int] = {}
+    fresh = rng.permutation(len(configs)).tolist()
+    good: list[tuple[float, int]] = []
+    clock = 0.0
+    for number in range(units):
+        if arms is None and number and number % search.every == 0:
+            near = random_configs(search.near, number)
+            fresh += range(len(configs), len(configs) + len(near))
+            configs += near
+            log.append(ArmsAdded(tuple(near), "near", clock))
+        arm = _next_arm(rng, fresh, good)
+        index = done.get(arm, 0)
+        clock += 1.0
+        outlook = tuple(Outlook(k, 0.3, 0.1, 0.2) for k in range(5)) if policy == "default" else ()
+        log.append(Decided(number, arm, index, 1, index, 1.0, 1.0, "a benchmark", outlook, clock))
+        loss = loss_at(configs[arm], index + 1)
+        log.append(Observed(number, (loss,), 1.0 + arm % 7 / 50, 0.0, 0, 1.0, None, clock))
+        done[arm] = index + 1
+        if done[arm] < _EPOCHS:
+            insort(good, (loss, arm))
+    return log
+
+
+def _next_arm(rng: np.random.Generator, fresh: list[int], good: list[tuple[float, int]]) -> int:
+    """A new arm half of the time, while there are any; else one of the best."""
+    if not good or (fresh and rng.random() < 0.5):
+        return fresh.pop(0)
+    return good.pop(int(rng.integers(min(20, len(good)))))[1]
+
+
+@dataclass
+class Clocked:
+    """A policy that notes when it was asked and how long it took; refuses after `limit` asks."""
+
+    policy: Policy
+    limit: int
+    walls: list[float] = field(default_factory=list)
+    cpus: list[float] = field(default_factory=list)
+    took: list[float] = field(default_factory=list)
+
+    def decide(self, view: View) -> Decision | None:
+        """As the policy does."""
+        self.walls.append(time.perf_counter())
+        self.cpus.append(time.process_time())
+        if len(self.walls) > self.limit:
+            return None
+        decision = self.policy.decide(view)
+        if decision is not None:
+            decision.explanation  # noqa: B018  # counts as deciding
+        self.took.append(time.process_time() - self.cpus[-1])
+        return decision
+
+    def measured(self, first: int) -> "Cost":
+        """What was measured, the first few units left out."""
+        wall = [1e3 * (b - a) for a, b in pairwise(self.walls)][first:]
+        cpu = [1e3 * (b - a) for a, b in pairwise(self.cpus)][first:]
+        took = [1e3 * seconds for seconds in self.took[first:]]
+        return Cost(
+            statistics.median(wall),
+            statistics.median(cpu),
+            statistics.fmean(cpu),
+            statistics.median(took),
+        )
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Milliseconds a unit.
+
+    Attributes:
+        wall: The median, waiting for the disk included.
+        cpu: The median of CPU time: another program on the machine does not change it.
+        mean: The mean of CPU time: what happens every few units counts too.
+        policy: The part of `cpu` that the policy takes.
+    """
+
+    wall: float
+    cpu: float
+    mean: float
+    policy: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.wall:8.2f} ms wall; CPU {self.cpu:7.2f} ms, mean {self.mean:7.2f} ms, "
+            f"policy {self.policy:7.2f} ms"
+        )
+
+
+_WARM = 15  # units before anything is measured: imports, first fits
+
+
+def ask_tell(study: Study) -> None:
+    """Ask and tell until the policy refuses."""
+    while (unit := study.ask()) is not None:
+        study.tell(unit, loss_at(unit.config, unit.done + 1), seconds=1.0)
+
+
+def in_memory(events: Sequence[Event], policy: str, units: int) -> Cost:
+    """Ask and tell, nothing is stored."""
+    clocked = Clocked(make_policy(policy), _WARM + units)
+    ask_tell(Study.resume(MemoryLog(events), clocked))
+    return clocked.measured(_WARM)
+
+
+def in_sqlite(events: Sequence[Event], policy: str, units: int, folder: Path) -> Cost:
+    """Ask and tell, with a store."""
+    file = folder / "asked.db"
+    create_store(file, events).close()
+    clocked = Clocked(make_policy(policy), _WARM + units)
+    with open_study(file, clocked) as study:
+        ask_tell(study)
+    file.unlink()
+    return clocked.measured(_WARM)
+
+
+def in_the_loop(events: Sequence[Event], policy: str, units: int, folder: Path) -> Cost:
+    """The whole driver with a store and the simulated executor."""
+    file = folder / "driven.db"
+    create_store(file, events).close()
+    clocked = Clocked(make_policy(policy), _WARM + units)
+    resume(file, policy=clocked, make_executor=simulated(events))
+    file.unlink()
+    return clocked.measured(_WARM)
+
+
+def simulated(events: Sequence[Event]) -> Callable[..., Executor]:
+    """Makes an executor that knows the curves of every arm, whenever it was added."""
+    configs = [one for event in events if isinstance(event, ArmsAdded) for one in event.configs]
+    extra = random_configs(1, 0)[0]
+
+    def losses(arm: int, epoch: int) -> float:
+        return loss_at(configs[arm] if arm < len(configs) else extra, epoch)
+
+    def make(*_: object) -> Executor:
+        return SimulatedExecutor(losses, 1.0, freezes=False)
+
+    return make
+
+
+def in_processes(policy: str, units: int, folder: Path) -> Cost:
+    """A new study with one real worker process; nothing is waited for but the worker's answer."""
+    clocked = Clocked(make_policy(policy), _WARM + units)
+    tune(curve, random_configs(100, 0), "1000000 epochs", 1, folder / "real.db",
+         policy=clocked, max_epochs=_EPOCHS)  # fmt: skip
+    return clocked.measured(_WARM)
+
+
+@dataclass(frozen=True)
+class Used:
+    """What a command used: wall-clock and CPU seconds, most memory in MB."""
+
+    wall_s: float
+    cpu_s: float
+    peak_mb: float
+
+    def __str__(self) -> str:
+        return f"{self.wall_s:6.2f} s wall {self.cpu_s:6.2f} s CPU {self.peak_mb:6.0f} MB"
+
+
+def command(*words: str) -> Used:
+    """Run a command of Python to its end."""
+    started = time.perf_counter()
+    child = subprocess.Popen([sys.executable, *words], stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise RuntimeError(f"{' '.join(words)} ended with {child.returncode}")
+    cpu = used.ru_utime + used.ru_stime
+    return Used(time.perf_counter() - started, cpu, used.ru_maxrss / 1024)
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def growth(label: str, measure: Callable[[int], Cost], sizes: Sequence[int]) -> None:
+    """Measure at each length and print the ratio of the last to the first."""
+    costs = []
+    for units in sizes:
+        costs.append(measure(units))
+        say(f"{label:34} at {units:6} units {costs[-1]}")
+    last, first = costs[-1], costs[0]
+    say(
+        f"{label:34} {sizes[-1]} to {sizes[0]} units: {last.wall / first.wall:.2f} times wall, "
+        f"{last.cpu / first.cpu:.2f} CPU, {last.mean / first.mean:.2f} mean CPU"
+    )
+
+
+def driver_time(sizes: Sequence[int], more: int, folder: Path, policies: Sequence[str]) -> None:
+    """Driver milliseconds a unit, by policy, by kind of space, by kind of loop."""
+    for policy in policies:
+        for arms, kind in ((1000, "1,000 listed arms"), (None, "open space")):
+            made = {units: events_of(units, arms, policy) for units in sizes}
+            label = f"{policy}, {kind}"
+            growth(f"{label}, ask/tell",
+                   lambda units, m=made, p=policy: in_memory(m[units], p, more), sizes)  # type: ignore[misc]  # fmt: skip
+            growth(f"{label}, ask/tell+SQLite",
+                   lambda units, m=made, p=policy: in_sqlite(m[units], p, more, folder), sizes)  # type: ignore[misc]  # fmt: skip
+            made = {units: events_of(units, arms, policy, _TRAINER) for units in sizes}
+            growth(f"{label}, driver+SQLite",
+                   lambda units, m=made, p=policy: in_the_loop(m[units], p, more, folder), sizes)  # type: ignore[misc]  # fmt: skip
+
+
+def decisions(more: int) -> None:
+    """What a decision of `default` costs by the number of arms, 2,000 units into a study."""
+    for arms in (100, 1000):
+        cost = in_memory(events_of(2000, arms, "default"), "default", more)
+        say(f"default, {arms:5} arms, 2,000 units: {cost}")
+
+
+def commands(units: int, folder: Path) -> None:
+    """What looking at a study costs, and going on with it."""
+    for arms, kind in ((1000, "1,000 listed arms"), (None, "open space")):
+        file = folder / f"study-{arms}.db"
+        make = (
+            f"from benchmarks.scale import make_study; make_study({str(file)!r}, {units}, {arms})"
+        )
+        command("-c", make)  # in a process of its own: a command's memory counts from its parent's
+        say(f"{units} units, {kind}: {file.stat().st_size / 1e6:.0f} MB")
+        out = str(folder / "out")
+        for words in (
+            ("status", str(file)),
+            ("export", str(file), "--out", out),
+            ("export", str(file), "--rows", "arms", "--out", out),
+            ("export", str(file), "--format", "json", "--out", out),
+        ):
+            shown = " ".join(word for word in words if word not in {str(file), out, "--out"})
+            say(f"  bhpt {shown:24} {command(_BHPT, *words)}")
+        used = command("-m", "benchmarks.scale", "--resume", str(file))
+        say(f"  {'resume to the first unit':29} {used}")
+
+
+def make_study(file: str, units: int, arms: int | None) -> None:
+    """Write a long study to a file."""
+    create_store(file, events_of(units, arms, "default", _TRAINER)).close()
+
+
+def start_up() -> None:
+    """What starting the program costs."""
+    for words in (("-c", "import bhpt"), (_BHPT, "--help")):
+        best = min((command(*words) for _ in range(3)), key=lambda used: used.cpu_s)
+        say(f"{Path(words[0]).name} {' '.join(words[1:]):20} {best}")
+
+
+def resume_only(file: str) -> None:
+    """Go on with a study until its first decision."""
+    resume(file, policy=Clocked(make_policy("random"), 0), make_executor=simulated([]))
+
+
+def peak_mb() -> float:
+    """The most memory that this process has used."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="scale", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="shorter studies, fewer units")
+    parser.add_argument("--only", nargs="*", default=[], help="driver, decisions, commands, start")
+    parser.add_argument("--policies", nargs="*", default=["random", "default"])
+    parser.add_argument("--sizes", nargs="*", type=int, help="units, shortest study first")
+    parser.add_argument("--units", type=int, help="units that are measured in each")
+    parser.add_argument("--resume", help=argparse.SUPPRESS)
+    asked = parser.parse_args(arguments)
+    if asked.resume:
+        resume_only(asked.resume)
+        return
+    sizes = asked.sizes or ([1000, 4000] if asked.quick else [1000, 20000])
+    more = asked.units or (40 if asked.quick else 100)
+    parts = set(asked.only) or {"start", "driver", "decisions", "commands"}
+    Path("runs").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="bhpt-scale-", dir="runs") as name:
+        folder = Path(name)
+        if "start" in parts:
+            start_up()
+        if "commands" in parts:
+            commands(sizes[-1], folder)
+        if "decisions" in parts:
+            decisions(more)
+        if "driver" in parts:
+            driver_time(sizes, more, folder, asked.policies)
+            say(f"{'real worker process, random':34} {in_processes('random', more, folder)}")
+            say(f"most memory of the benchmark itself: {peak_mb():.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

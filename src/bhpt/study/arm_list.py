@@ -1,0 +1,130 @@
+"""The arms of a study: configurations, what they encode to and what their names mean.
+
+Arms are only ever added, and an earlier list of arms never changes. Whatever is worked out of a
+configuration is worked out once, when it is asked for, however often arms are added.
+
+Notation:
+    K  arms, D  features, M  roles.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from bhpt.domain import FloatArray
+from bhpt.domain.growing import GrowingList, GrowingRows
+from bhpt.spaces import Config, Space, encode_configs
+from bhpt.spaces.configs import identity
+from bhpt.spaces.name_roles import NameRoles, encode_roles, read_roles
+
+
+@lru_cache(maxsize=4)
+def space_of(text: str) -> Space:
+    """The space with this text, read once: every batch of candidates needs it."""
+    return Space(text)
+
+
+class _Readings:
+    """What was worked out of configurations, shared by lists that follow one another.
+
+    It grows when somebody asks: folding a log asks for nothing.
+
+    Args:
+        space: The declared space's text, None if the user listed the configurations.
+    """
+
+    def __init__(self, space: str | None) -> None:
+        self._space = space
+        self._encoded: GrowingRows | None = None
+        self._roles = NameRoles({}, {})
+        self._read: GrowingRows | None = None
+        self._arm_of: dict[str, int] = {}
+        self._identified = 0
+
+    def features(self, configs: GrowingList[Config]) -> FloatArray:
+        """Encoded configurations, [K, D].
+
+        The scales of a list are inferred from all of it; those of a space are declared, so each
+        configuration is encoded once.
+        """
+        if self._space is None:
+            return encode_configs(configs)
+        known = 0 if self._encoded is None else self._encoded.length
+        if self._encoded is None or known < len(configs):
+            rows = space_of(self._space).encode(configs[known:])
+            self._encoded = _below(self._encoded, rows)
+        return self._encoded.array[: len(configs)]
+
+    def meanings(self, configs: GrowingList[Config]) -> FloatArray:
+        """Configurations as far as names tell what is meant, [K, M].
+
+        A name may turn out to mean something else in the light of new values: then all are read
+        again.
+        """
+        known = 0 if self._read is None else self._read.length
+        if known > len(configs):
+            return encode_roles(configs)
+        if self._read is None or known < len(configs):
+            added = configs[known:]
+            roles = self._roles.plus(added)
+            if roles.agrees_with(self._roles):
+                self._read = _below(self._read, read_roles(added, roles))
+            else:
+                self._read = GrowingRows.of(read_roles(configs, roles))
+            self._roles = roles
+        return self._read.array
+
+    def first(self, configs: GrowingList[Config], wanted: Config) -> int | None:
+        """The first arm with a configuration, among those of any list that shares this."""
+        for arm in range(self._identified, len(configs)):
+            self._arm_of.setdefault(identity(configs[arm]), arm)
+        self._identified = max(self._identified, len(configs))
+        return self._arm_of.get(identity(wanted))
+
+
+def _below(known: GrowingRows | None, rows: FloatArray) -> GrowingRows:
+    return GrowingRows.of(rows) if known is None else known.plus(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class ArmList:
+    """The arms of a study at a moment.
+
+    Attributes:
+        space: The declared space's text; None if the user listed the configurations.
+        configs: The configuration of every arm.
+        readings: What was worked out of them, shared while arms are only added.
+    """
+
+    space: str | None
+    configs: GrowingList[Config]
+    readings: _Readings
+
+    @classmethod
+    def of(cls, space: str | None, configs: Sequence[Config]) -> "ArmList":
+        """The first arms."""
+        return cls(space, GrowingList(configs), _Readings(space))
+
+    def __len__(self) -> int:
+        return len(self.configs)
+
+    @cached_property
+    def features(self) -> FloatArray:
+        """Encoded configurations, [K, D]."""
+        return self.readings.features(self.configs)
+
+    @cached_property
+    def meanings(self) -> FloatArray:
+        """Configurations as far as names tell what is meant, [K, M]."""
+        return self.readings.meanings(self.configs)
+
+    def has(self, config: Config) -> bool:
+        """Whether some arm has this configuration."""
+        arm = self.readings.first(self.configs, config)
+        return arm is not None and arm < len(self)
+
+    def plus(self, added: Sequence[Config]) -> "ArmList":
+        """The arms with some added."""
+        configs = self.configs.plus(added)
+        shared = configs.shares(self.configs)
+        return ArmList(self.space, configs, self.readings if shared else _Readings(self.space))
