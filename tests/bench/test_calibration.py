@@ -9,13 +9,12 @@ import pytest
 from scipy.stats import binom
 from typer.testing import CliRunner
 
+from bhpt.beliefs.mixture_ends import MixtureEnds, mixture_quantiles
 from bhpt.bench.calibration import (
     INTERVAL,
     PARTS,
     PREDICTORS,
-    Gaussians,
     lowest,
-    mixture_quantiles,
     partly_trained,
     score,
 )
@@ -28,14 +27,24 @@ from bhpt.policies.registry import our_belief
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
-    """Predicts what it was told, for every arm."""
+class Told(MixtureEnds):
+    """Ends as they were told, for every arm."""
 
-    quantiles: FloatArray
+    told: FloatArray
 
-    def ends(self, view: View, quantiles: Sequence[float]) -> FloatArray:
-        assert tuple(quantiles) == INTERVAL
-        return self.quantiles + np.zeros(view.arms)
+    def quantiles(self, probabilities: Sequence[float]) -> FloatArray:
+        assert tuple(probabilities) == INTERVAL
+        return self.told + np.zeros(self.view.arms)
+
+
+@dataclass(frozen=True, eq=False)
+class Tells:
+    """Predicts what it was told."""
+
+    told: FloatArray
+
+    def predict(self, view: View) -> Told:
+        return Told(view, our_belief().condition(view), view.horizon, self.told)
 
 
 def small_task() -> Task:
@@ -89,7 +98,7 @@ def test_scores_of_predictions_that_are_told() -> None:
         ([end, end + 1, end + 1], 1.0, 0.25),  # the ends of an interval belong to it
         ([end + 0.1, end + 0.4, end + 1], 0.0, 0.1),
     ):
-        found = score(task, Told(np.array(quantiles)[:, None]), 0, 0.5)
+        found = score(task, Tells(np.array(quantiles)[:, None]), 0, 0.5)
         assert found.coverage == covered
         assert found.error == pytest.approx(error)  # of a gain of 5 - 1
         assert found.last_value == pytest.approx((3 - end) / 4)
@@ -108,7 +117,7 @@ def test_failed_and_useless_curves_end_untrained() -> None:
     losses = np.array([[np.nan, np.inf], [9.0, 8.0], [3.0, np.nan]])
     np.testing.assert_array_equal(lowest(losses, 5.0), [5, 5, 3])
     task = Task("useless", np.full((4, 6), np.nan), 5.0, 1, np.zeros((4, 1)))
-    found = score(task, Gaussians(our_belief()), 0, 0.4)
+    found = score(task, our_belief(), 0, 0.4)
     assert (found.coverage, found.last_value) == (1.0, 0.0)
     assert found.error < 0.05  # in losses, where there is nothing to gain
 
@@ -116,7 +125,7 @@ def test_failed_and_useless_curves_end_untrained() -> None:
 def test_an_end_is_never_worse_than_what_was_reached() -> None:
     task = synthetic(1)
     view = partly_trained(task, 1, 0.4)
-    ends = PREDICTORS["truth"](task.truth).ends(view, (0.5, 0.999))
+    ends = PREDICTORS["truth"](task.truth).predict(view).quantiles((0.5, 0.999))
     best = view.curves.losses[:, : view.curves.longest].min(axis=1)
     assert np.all(ends[:, view.curves.visited] <= best)
 

@@ -13,7 +13,7 @@ from bhpt.cli.formatting import (
 from bhpt.cli.live_view import StudyClock
 from bhpt.cli.tune import size_in_bytes
 from bhpt.domain import Misuse
-from bhpt.reports.progress import Interval
+from bhpt.reports.prediction import Interval
 from tests.reports.cases import state_of
 
 

@@ -9,7 +9,7 @@ from bhpt.beliefs.freeze_thaw import FreezeThaw
 from bhpt.beliefs.hypers import LINEAR_PRIORS, Hypers, Sampling, Structure, Unknown
 from bhpt.beliefs.scale import Scale, estimate_untrained
 from bhpt.bench.baselines.registry import make_policy, names
-from bhpt.domain import Curves, View
+from bhpt.domain import Curves, Memory, View
 from bhpt.policies.bhpt import Bhpt, action_values
 from bhpt.policies.next_unit import NextUnit, price_levels, unit_values
 from tests.beliefs.cases import STRUCTURES, Case, draw
@@ -227,6 +227,7 @@ def test_sampled_decisions_do_not_depend_on_what_was_decided_before() -> None:
     unknown = Unknown(LINEAR_PRIORS, Sampling(samples=2, burn=2, warm=1))
     rng = np.random.default_rng(3)
     steady = Bhpt(FreezeThaw(Structure("none"), Scale("linear"), unknown))
+    memory = Memory()
     curves = Curves.empty(4, 12)
     for step in range(14):
         view = View(
@@ -239,7 +240,7 @@ def test_sampled_decisions_do_not_depend_on_what_was_decided_before() -> None:
             seed=5,
         )
         fresh = Bhpt(FreezeThaw(Structure("none"), Scale("linear"), unknown))
-        one, other = steady.decide(view), fresh.decide(view)
+        one, other = steady.decide(replace(view, memory=memory)), fresh.decide(view)
         assert one is not None
         assert other is not None
         assert one.arm == other.arm

@@ -11,7 +11,6 @@ from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import packaged
 from bhpt.domain import Curves, View
 from bhpt.policies.default import DefaultPolicy
-from bhpt.policies.interface import Decision, Explanation
 from bhpt.policies.learned import Learned
 from bhpt.policies.promising import Promising
 from bhpt.policies.registry import make_policy
@@ -19,28 +18,8 @@ from bhpt.policies.staged import StagedPolicy
 from bhpt.spaces import encode_roles
 from tests.policies.test_staged import PARTS, Says
 
-
-class Named(Says):
-    """Chooses one arm, and knows what the shipped network knows."""
-
-    def __init__(self, arm: int) -> None:
-        super().__init__(arm)
-        object.__setattr__(self, "weights", shipped("policy"))
-
-
-class Advises(Promising):
-    """A second opinion for one arm, or none."""
-
-    def __init__(self, arm: int | None) -> None:
-        object.__setattr__(self, "arm", arm)
-
-    def decide(self, view: View) -> Decision | None:
-        arm: int | None = self.arm  # type: ignore[attr-defined]
-        return None if arm is None else Decision(arm, Explanation.in_words("", view.arms))
-
-
 # of the nameless parts 1 is first, 2 last, 3 where budgets are large
-POLICY = DefaultPolicy(Named(7), Advises(5), PARTS)
+POLICY = DefaultPolicy(Says(7), Says(5), PARTS, Learned().names_tell)
 
 
 def view_of(name: str, left: float, done: int = 0) -> View:
@@ -88,7 +67,7 @@ def test_a_large_budget_asks_for_it_every_second_unit() -> None:
 
 
 def test_a_second_opinion_that_promises_nothing_is_not_taken() -> None:
-    silent = DefaultPolicy(Named(7), Advises(None), PARTS)
+    silent = DefaultPolicy(Says(7), Says(None), PARTS, Learned().names_tell)
     assert decided(view_of("learning_rate", 30.0, 2), silent) == 7
 
 
@@ -111,10 +90,14 @@ def test_nothing_is_decided_where_nothing_can_run() -> None:
     assert make_policy("default").decide(view_of("learning_rate", 0.5)) is None
 
 
-def test_forecasts_use_the_process() -> None:
+def test_the_study_has_one_predictor_whoever_decides() -> None:
     default = make_policy("default")
     assert isinstance(default, DefaultPolicy)
-    assert default.belief is default.nameless.early.belief
+    assert isinstance(default.second, Promising)
+    assert isinstance(default.nameless, StagedPolicy)
+    assert default.predictor is default.named.predictor
+    assert default.predictor is default.second.predictor
+    assert default.predictor is default.nameless.predictor
 
 
 @pytest.mark.parametrize("budget", [10, 45])

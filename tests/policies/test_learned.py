@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bhpt.beliefs.learned.ends import LearnedEnds
+from bhpt.beliefs.learned.ends import LearnedPredictor
 from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.bench.metrics import score
 from bhpt.bench.simulate import simulate
@@ -158,13 +158,13 @@ def test_an_explanation_that_is_there_is_handed_on() -> None:
 def test_deciding_predicts_no_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """A benchmark never asks why, and does not pay for it."""
     asked = []
-    predict = LearnedEnds.histogram
+    predict = LearnedPredictor.histogram
 
     def counted(*given: Any) -> Any:
         asked.append(1)
         return predict(*given)
 
-    monkeypatch.setattr(LearnedEnds, "histogram", counted)
+    monkeypatch.setattr(LearnedPredictor, "histogram", counted)
     decision = Learned().decide(study(3))
     assert decision is not None
     assert not asked

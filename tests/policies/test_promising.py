@@ -1,13 +1,18 @@
 """The second opinion: expected improvement on predicted ends."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bhpt.beliefs.learned.ends import Histogram, LearnedEnds
+from bhpt.beliefs.learned.ends import (
+    Histogram,
+    HistogramEnds,
+    LearnedPredictor,
+    Sighting,
+)
 from bhpt.beliefs.learned.network import EDGES
 from bhpt.beliefs.learned.weights import shipped
 from bhpt.domain import Curves, FloatArray, IntArray, View
@@ -16,15 +21,23 @@ from bhpt.policies.promising import Promising
 BINS = len(EDGES) + 1
 
 
-class Predicts(LearnedEnds):
+@dataclass(frozen=True)
+class Predicts(LearnedPredictor):
     """A predictor whose histogram is given."""
 
+    drawn: Histogram
+
     def __init__(self, drawn: Histogram) -> None:
+        super().__init__(shipped("ends"))
         object.__setattr__(self, "drawn", drawn)
 
-    def histogram(self, view: View) -> Histogram:  # noqa: ARG002
-        drawn: Histogram = self.drawn  # type: ignore[attr-defined]
-        return drawn
+    def predict(self, view: View) -> HistogramEnds:
+        found = super().predict(view)
+        sighting = replace(found.sighting, rows=self.drawn.arms)
+        return replace(found, sighting=sighting)
+
+    def histogram(self, sighting: Sighting, horizon: IntArray) -> Histogram:  # noqa: ARG002
+        return self.drawn
 
 
 def view_of(arms: int, reports: int = 1, left: float = 30.0, seed: int = 0) -> View:
@@ -91,7 +104,7 @@ def test_arms_that_cannot_run_are_not_chosen() -> None:
 def test_nothing_is_said_where_nothing_is_promised() -> None:
     ends_as_it_is = drawn_of(sure(0, 0), np.array([0.5, 0.6]))
     assert Promising(Predicts(ends_as_it_is)).decide(view_of(2)) is None
-    learned = Promising(LearnedEnds(shipped("ends")))
+    learned = Promising(LearnedPredictor(shipped("ends")))
     assert learned.decide(view_of(2, reports=0)) is None
     assert learned.decide(view_of(2, left=0.5)) is None
     worse = view_of(2, reports=0)

@@ -1,35 +1,45 @@
 """Without names: explore while there is time, then let the learned policy bring it home."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from bhpt.beliefs.learned.ends import LearnedPredictor
 from bhpt.beliefs.learned.weights import shipped, without_names, write_weights
+from bhpt.beliefs.predictor import Predictor
 from bhpt.bench.peers import registry
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import Task
 from bhpt.domain import Curves, Misuse, View
 from bhpt.policies.bhpt import Bhpt
 from bhpt.policies.default import DefaultPolicy
-from bhpt.policies.interface import Decision, Explanation
+from bhpt.policies.interface import Decision, Explanation, PredictingPolicy
 from bhpt.policies.learned import Learned
 from bhpt.policies.registry import make_policy, our_belief
 from bhpt.policies.rungs import Rung, RungCourse
 from bhpt.policies.scheduled import Course, Schedule, Scheduled, Setup
 from bhpt.policies.staged import StagedPolicy
 
+PREDICTOR = LearnedPredictor(shipped("ends"))
 
-class Says(Learned, Bhpt):
-    """A policy that chooses one arm and nothing else."""
 
-    def __init__(self, arm: int) -> None:
-        object.__setattr__(self, "arm", arm)
+@dataclass(frozen=True)
+class Says(PredictingPolicy):
+    """A policy that chooses one arm, or none, and nothing else."""
+
+    arm: int | None
+
+    @property
+    def predictor(self) -> Predictor:
+        return PREDICTOR
 
     def decide(self, view: View) -> Decision | None:
-        return Decision(self.arm, Explanation.in_words("", view.arms))  # type: ignore[attr-defined]
+        if self.arm is None:
+            return None
+        return Decision(self.arm, Explanation.in_words("", view.arms))
 
 
 def view_with(left: float, unit: int = 1, costs: float = 1.0, arms: int = 15) -> View:
@@ -115,9 +125,12 @@ def test_a_small_budget_is_the_learned_policys_and_a_large_one_begins_with_bhpts
     )
 
 
-def test_forecasts_use_the_belief_of_the_first_half() -> None:
-    early = Bhpt(our_belief())
-    assert StagedPolicy(early, Learned(), PARTS.plenty).belief is early.belief
+def test_the_study_has_one_predictor_whoever_decides() -> None:
+    nameless = make_policy("nameless")
+    assert isinstance(nameless, StagedPolicy)
+    assert isinstance(nameless.early, Bhpt)
+    assert nameless.predictor is nameless.early.predictor is nameless.late.predictor
+    assert isinstance(nameless.predictor, LearnedPredictor)
 
 
 def test_weights_of_both_networks_can_come_from_a_folder(tmp_path: Path) -> None:
@@ -133,9 +146,12 @@ def test_weights_of_both_networks_can_come_from_a_folder(tmp_path: Path) -> None
     assert isinstance(learned, Learned)
     assert isinstance(nameless, StagedPolicy)
     assert isinstance(default, DefaultPolicy)
+    assert isinstance(default.nameless, StagedPolicy)
     for one in (learned, nameless.late, default.named, default.nameless.late):
+        assert isinstance(one, Learned)
         np.testing.assert_array_equal(one.weights["arm_input"], policy["arm_input"])
-    for ends in (learned.ends, default.second.ends):
+    for ends in (learned.predictor, default.predictor, nameless.predictor):
+        assert isinstance(ends, LearnedPredictor)
         np.testing.assert_array_equal(ends.weights["output"], ends_of["output"])
 
 

@@ -7,6 +7,7 @@ import pytest
 from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.reports.forecast import forecast
+from bhpt.reports.progress import progress_of
 from bhpt.study import State, Study
 from tests.reports.cases import SPACE, loss_at, state_of, told
 
@@ -36,7 +37,7 @@ def test_without_amounts_it_looks_at_parts_of_the_budget(spent: State) -> None:
     found = forecast(spent)
     assert [outcome.more for outcome in found.outcomes] == [0, 2, 5, 10, 20, 40]
     assert found.left == 0
-    assert found.own_belief
+    assert found.own_predictor
 
 
 def test_the_same_study_gets_the_same_forecast(spent: State) -> None:
@@ -103,13 +104,13 @@ def test_arms_that_are_all_finished_buy_nothing() -> None:
     assert [outcome.arms for outcome in found.outcomes] == [0, 0]
 
 
-def test_a_policy_without_belief_borrows_the_defaults() -> None:
+def test_a_policy_without_predictor_gets_the_learned_one() -> None:
     study = Study(SPACE, "12 epochs", max_epochs=10, policy="random")
     while (unit := study.ask()) is not None:
         study.tell(unit, loss_at(unit.config, unit.done + 1), seconds=1.0)
-    assert not forecast(study.state).own_belief
+    assert not forecast(study.state).own_predictor
     unknown = replace(study.state, plan=replace(study.state.plan, policy="Mine"))
-    assert not forecast(unknown).own_belief
+    assert not forecast(unknown).own_predictor
 
 
 def test_nothing_to_forecast_from() -> None:
@@ -137,3 +138,33 @@ def test_nan_curves_do_no_harm() -> None:
 def test_another_kind_is_refused(spent: State) -> None:
     with pytest.raises(Misuse, match="counts epochs"):
         forecast(spent, ["2h"])
+
+
+@pytest.mark.parametrize("policy", ["default", "bhpt", "random"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_status_and_forecast_say_the_same_of_what_is_left(policy: str, workers: int) -> None:
+    """Whatever other amounts are looked at; units in flight included."""
+    if policy == "random" and workers > 1:
+        pytest.skip("random search trains one arm after the other")
+    study = Study(SPACE, "16 epochs", max_epochs=12, policy=policy, workers=workers)
+    for _ in range(8):
+        unit = study.ask()
+        assert unit is not None
+        study.tell(unit, loss_at(unit.config, unit.done + 1), seconds=1.0)
+    assert study.ask() is not None
+    final = progress_of(study.state).final
+    assert final is not None
+    for more in ([], ["3 epochs"], ["30 epochs", "100 epochs"]):
+        left = forecast(study.state, more).outcomes[0]
+        assert left.more == 0
+        assert (left.low, left.expected, left.high) == (final.low, final.middle, final.high)
+    assert 0 <= final.low <= final.middle <= final.high <= study.best_loss
+
+
+def test_when_all_is_promised_units_in_flight_still_count() -> None:
+    study = told("9 epochs", units=8)
+    assert study.ask() is not None
+    assert study.ask() is None
+    final = progress_of(study.state).final
+    assert final is not None
+    assert final.middle <= study.best_loss

@@ -2,9 +2,9 @@ import math
 
 import pytest
 
-from bhpt.reports.progress import Interval, interval, predicted_final, progress_of
+from bhpt.reports.prediction import Interval
+from bhpt.reports.progress import progress_of
 from bhpt.study import Study
-from bhpt.study.events import Outlook
 from tests.reports.cases import SPACE, state_of, told
 
 
@@ -78,18 +78,19 @@ def test_past_a_deadline_no_more_than_all_is_used() -> None:
     assert progress_of(state_of("100s", units=3), clock=140.0).used == 100
 
 
-def test_intervals() -> None:
-    positive = interval(Outlook(0, 0.1, 0.1, 0.0))
-    assert 0 < positive.low < 0.1 < positive.high
-    negative = interval(Outlook(0, -1.0, 0.5, 0.0))
-    assert (negative.low, negative.high) == pytest.approx((-1.8225, -0.1775))
-    assert math.isnan(interval(Outlook(0, 0.1, math.nan, 0.0)).low)
-    assert math.isfinite(interval(Outlook(0, 1e-9, 1.0, 0.0)).high)
-
-
-def test_a_policy_that_predicts_nothing() -> None:
-    study = Study(SPACE, "5 epochs", policy="random")
+def test_a_policy_that_predicts_nothing_is_shown_what_the_learned_predictor_says() -> None:
+    study = Study(SPACE, "8 epochs", policy="random", untrained=2.0)
     unit = study.ask()
     assert unit is not None
     study.tell(unit, 1.0, seconds=1.0)
-    assert predicted_final(study.state) is None
+    final = progress_of(study.state).final
+    assert final is not None
+    assert 0 <= final.low <= final.middle <= final.high <= 1.0
+
+
+def test_before_a_finite_loss_nothing_is_said() -> None:
+    study = Study(SPACE, "8 epochs")
+    unit = study.ask()
+    assert unit is not None
+    study.tell(unit, math.nan, seconds=1.0)
+    assert progress_of(study.state).final is None

@@ -20,7 +20,7 @@ _BLOCK = 2**15  # doubles of a block of means: a quarter of a megabyte, so it st
 
 
 @dataclass(frozen=True, eq=False)
-class Ends:
+class GaussianEnds:
     """ν, the predicted end of every arm within its horizon.
 
     Attributes:
@@ -82,7 +82,7 @@ class Posterior:
     visited: IntArray
     counts: IntArray
     asymptotes: Asymptotes
-    _ends: dict[bytes, Ends] = field(default_factory=dict, init=False, repr=False)
+    _ends: dict[bytes, GaussianEnds] = field(default_factory=dict, init=False, repr=False)
 
     def table(self, arms: IntArray) -> FloatArray:
         """Predicted mean of the given arms at every epoch, infinite in the past, [A, T]."""
@@ -126,14 +126,14 @@ class Posterior:
         omega = self.grid.omega[n, times]
         return self.grid.residual[n, times] + omega**2 * self.asymptotes.variance[arms]
 
-    def ends(self, horizon: IntArray) -> Ends:
+    def ends(self, horizon: IntArray) -> GaussianEnds:
         """ν for a horizon in epochs: which epoch, mean and variance."""
         key = horizon.tobytes()
         if key not in self._ends:
             self._ends[key] = self._find_ends(horizon)
         return self._ends[key]
 
-    def _find_ends(self, horizon: IntArray) -> Ends:
+    def _find_ends(self, horizon: IntArray) -> GaussianEnds:
         stops = self.counts + horizon
         found = [lowest(block.means, stops[block.arms]) for block in self.blocks()]
         times = np.concatenate([t for t, _ in found])
@@ -141,9 +141,9 @@ class Posterior:
         some = np.isfinite(mean)
         tau = np.where(some, times - self.counts + 1, 0)
         variance = self.variance(np.arange(len(times)), times)
-        return Ends(tau, mean, np.where(some, variance, 0.0))
+        return GaussianEnds(tau, mean, np.where(some, variance, 0.0))
 
-    def moves(self, ends: Ends, epochs: int) -> Moves:
+    def moves(self, ends: GaussianEnds, epochs: int) -> Moves:
         """How the next `epochs` epochs of an arm will move its own end and the others'.
 
         A Gaussian's variance does not depend on the values, so this is known before they are:
@@ -168,7 +168,7 @@ class Posterior:
             shared = np.where(scale > 0, common / scale, full)
         return Moves(own, np.clip(shared, -full, full))
 
-    def common_moves(self, ends: Ends, epochs: int, arms: IntArray) -> FloatArray:
+    def common_moves(self, ends: GaussianEnds, epochs: int, arms: IntArray) -> FloatArray:
         """Correlation of the moves of the given arms' ends, if each ran `epochs` epochs, [A, A].
 
         A move's covariance is what the observations remove of that of the ends; how far they
@@ -190,7 +190,21 @@ class Posterior:
         np.fill_diagonal(correlation, 1.0)
         return correlation
 
-    def exposure(self, ends: Ends) -> FloatArray:
+    @property
+    def correlated(self) -> bool:
+        """Whether a unit of one arm moves the ends of others."""
+        return self.asymptotes.informed is not None
+
+    @property
+    def shared_deviation(self) -> FloatArray:
+        """Standard deviation of what an arm's asymptote can share with others', [K]."""
+        return self.asymptotes.shared_deviation
+
+    def covariance(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        """Covariance of the asymptotes of some arms, [A, B]."""
+        return self.asymptotes.covariance(rows, columns)
+
+    def exposure(self, ends: GaussianEnds) -> FloatArray:
         """Ω at the predicted end: how far E ν_k moves with μ_k, [K]."""
         times = np.maximum(self.counts + ends.tau - 1, 0)
         weights: FloatArray = self.grid.omega[self.counts, times]

@@ -11,17 +11,15 @@ Notation:
 Losses that are not finite, or worse than those of an untrained model, count as ℓ_0.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
-from bhpt.beliefs.interface import Belief
-from bhpt.beliefs.learned.ends import LearnedEnds
+from bhpt.beliefs.learned.ends import LearnedPredictor
 from bhpt.beliefs.learned.weights import read_weights, shipped
+from bhpt.beliefs.predictor import Predictor
 from bhpt.bench.baselines.truth import Truth, freeze_thaw_belief, true_belief
 from bhpt.bench.catalogue import load
 from bhpt.bench.peers.calibration import Calibration
@@ -33,79 +31,20 @@ from bhpt.policies.registry import our_belief, paper_belief, wary_belief
 
 PARTS = (0.05, 0.1, 0.2, 0.4)
 INTERVAL = (0.05, 0.5, 0.95)  # a 90% interval with the median between its ends
-_HALVINGS = 60  # of a bracket: then it is as narrow as doubles are
-_TINY = 1e-300
-
-
-class Predictor(Protocol):
-    """Predicts where curves end."""
-
-    def ends(self, view: View, quantiles: Sequence[float]) -> FloatArray:
-        """Quantiles of the lowest loss that each arm will have had within its horizon, [Q, K].
-
-        The losses of the view count: what has been reached can only be improved on.
-        """
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class Gaussians:
-    """Ends as a belief has them: mixtures of Gaussians of scaled values, cut at the best so far."""
-
-    belief: Belief
-
-    def ends(self, view: View, quantiles: Sequence[float]) -> FloatArray:
-        """Quantiles of the mixture as losses, [Q, K]."""
-        mixture = self.belief.condition(view)
-        horizon = view.horizon * view.unit
-        ends = [component.ends(horizon) for component in mixture.components]
-        found = mixture_quantiles(
-            np.stack([end.mean for end in ends]),
-            np.sqrt(np.stack([end.variance for end in ends])),
-            mixture.weights,
-            np.asarray(quantiles),
-        )
-        return np.minimum(mixture.scaled.loss(found), view.curves.best_by_arm)
-
-
-def mixture_quantiles(
-    means: FloatArray, deviations: FloatArray, weights: FloatArray, quantiles: FloatArray
-) -> FloatArray:
-    """Quantiles of mixtures of Gaussians, one mixture an arm, by bisection, [Q, K].
-
-    Args:
-        means: Of every component, [S, K]; infinite means give infinite quantiles.
-        deviations: Likewise, [S, K].
-        weights: Probabilities of the components, [S].
-        quantiles: Probabilities asked for, [Q].
-    """
-    some = np.isfinite(means).all(axis=0)
-    centre, spread = means[:, some], np.maximum(deviations[:, some], _TINY)
-    # a mixture's quantile lies between those of its components
-    of_each = centre + ndtri(quantiles)[:, None, None] * spread
-    low, high = of_each.min(axis=1), of_each.max(axis=1)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        below = np.einsum("s,qsk->qk", weights, ndtr((middle[:, None] - centre) / spread))
-        short = below < quantiles[:, None]
-        low, high = np.where(short, middle, low), np.where(short, high, middle)
-    found = np.full((len(quantiles), means.shape[1]), np.inf)
-    found[:, some] = (low + high) / 2
-    return found
 
 
 def _true(truth: Truth | None) -> Predictor:
     if truth is None:
         raise Misuse("--belief truth: only synthetic tasks have one")
-    return Gaussians(true_belief(truth))
+    return true_belief(truth)
 
 
 PREDICTORS: dict[str, Callable[[Truth | None], Predictor]] = {
-    "learned": lambda _: LearnedEnds(shipped("ends")),
-    "gaussian": lambda _: Gaussians(our_belief()),
-    "wary": lambda _: Gaussians(wary_belief()),
-    "paper": lambda _: Gaussians(paper_belief()),
-    "freeze-thaw": lambda _: Gaussians(freeze_thaw_belief(None)),
+    "learned": lambda _: LearnedPredictor(shipped("ends")),
+    "gaussian": lambda _: our_belief(),
+    "wary": lambda _: wary_belief(),
+    "paper": lambda _: paper_belief(),
+    "freeze-thaw": lambda _: freeze_thaw_belief(None),
     "truth": _true,
 }
 
@@ -119,7 +58,7 @@ def predictor(name: str) -> Callable[[Truth | None], Predictor]:
     plain, _, file = name.partition(":")
     if plain == "learned" and file:
         weights = read_weights(Path(file), "ends")
-        return lambda _: LearnedEnds(weights)
+        return lambda _: LearnedPredictor(weights)
     if name not in PREDICTORS:
         raise Misuse(f"--belief {name!r}: there are {', '.join(PREDICTORS)}")
     return PREDICTORS[name]
@@ -175,7 +114,9 @@ def score(task: Task, predictor: Predictor, seed: int, part: float) -> Calibrati
     gain = gain if gain > 0 else 1.0  # nobody learns anything: errors stay losses
     end = ends[arms]
     last = lowest(view.curves.losses[:, : view.curves.longest], task.untrained)
-    low, median, high = np.minimum(predictor.ends(view, INTERVAL)[:, arms], task.untrained)
+    low, median, high = np.minimum(
+        predictor.predict(view).quantiles(INTERVAL)[:, arms], task.untrained
+    )
     return CalibrationScore(
         coverage=float(np.mean((low <= end) & (end <= high))),
         error=float(np.mean(np.abs(median - end))) / gain,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bhpt.bench.tasks import Task
-from bhpt.domain import Curves, FloatArray, IntArray, Misuse, View
+from bhpt.domain import Curves, FloatArray, IntArray, Memory, Misuse, View
 from bhpt.policies.interface import Policy
 
 
@@ -40,6 +40,7 @@ def simulate(task: Task, policy: Policy, budget: int, seed: int) -> Trajectory:
     if budget < 1:
         raise Misuse(f"a budget needs at least one unit, not {budget}")
     curves = Curves.empty(task.arms, task.epochs)
+    memory = Memory()
     arms, losses, seconds = [], [], 0.0
     for spent in range(budget):
         view = View(
@@ -51,6 +52,7 @@ def simulate(task: Task, policy: Policy, budget: int, seed: int) -> Trajectory:
             untrained=task.untrained,
             meanings=task.meanings,
             seed=seed,
+            memory=memory,
         )
         started = time.perf_counter()
         decision = policy.decide(view)

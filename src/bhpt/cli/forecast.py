@@ -8,13 +8,14 @@ from rich.text import Text
 
 from bhpt.cli.consoles import page, put
 from bhpt.cli.formatting import loss_text
-from bhpt.reports.forecast import Forecast, Outcome, forecast_study
+from bhpt.reports.forecast import Forecast, forecast_study
+from bhpt.reports.worlds import Outcome
 
 _ASSUMED = (
-    "Assumed: curves go on as the {belief} expects from what was seen so far, and the additional "
-    "budget is split evenly over the arms predicted best, as many as the last column says, without "
-    "looking at what comes in. The tuner looks after every unit, so on average it should do no "
-    "worse. The interval holds 90% of {draws} joint draws."
+    "Assumed: curves go on as the {predictor} expects from what was seen so far, and the "
+    "additional budget is split evenly over the arms predicted best, as many as the last column "
+    "says, without looking at what comes in. The tuner looks after every unit, so on average it "
+    "should do no worse. The interval holds 90% of {draws} joint draws."
 )
 
 
@@ -27,8 +28,8 @@ def forecast(
 ) -> None:
     """Say what more budget is expected to buy."""
     found = forecast_study(study, add_budget or [])
-    belief = "study's belief" if found.own_belief else "default policy's belief"
-    assumed = _ASSUMED.format(belief=belief, draws=found.draws)
+    predictor = "study's predictor" if found.own_predictor else "learned predictor"
+    assumed = _ASSUMED.format(predictor=predictor, draws=found.draws)
     put(page(), _table(found), Text(f"\n{assumed}", "dim"))
 
 

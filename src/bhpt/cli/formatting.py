@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from bhpt.domain import FloatArray
-from bhpt.reports.progress import Interval
+from bhpt.reports.prediction import Interval
 
 _BARS = "▁▂▃▄▅▆▇█"
 

@@ -16,6 +16,7 @@ from bhpt.cli.renderables import view_of
 from bhpt.domain import Misuse
 from bhpt.domain.durations import duration
 from bhpt.executors import Running
+from bhpt.reports.prediction import Predict
 from bhpt.reports.progress import Progress, progress_of
 from bhpt.study import State
 
@@ -90,6 +91,7 @@ class PlainLines:
     Args:
         pressed: Counts Ctrl-C.
         write: Writes a line.
+        predict: Predicts how the study and its arms end.
         now: Monotonic time in seconds.
     """
 
@@ -97,10 +99,12 @@ class PlainLines:
         self,
         pressed: Presses,
         write: Callable[[str], None],
+        predict: Predict,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._pressed = pressed
         self._write = write
+        self._predict = predict
         self._now = now
         self._clock = StudyClock(now)
         self._last = float("-inf")
@@ -118,7 +122,7 @@ class PlainLines:
         if best == self._best and self._now() - self._last < _EVERY_S:
             return  # the same best loss, and no line is due
         self._best, self._last = best, self._now()
-        self._write(plain_line(progress_of(state, self._clock.read(state))))
+        self._write(plain_line(progress_of(state, self._clock.read(state), self._predict)))
 
 
 def plain_line(progress: Progress) -> str:
@@ -140,12 +144,13 @@ def plain_line(progress: Progress) -> str:
 
 
 @contextmanager
-def watching(mode: Mode, title: str) -> Iterator[Watch]:
+def watching(mode: Mode, title: str, predict: Predict) -> Iterator[Watch]:
     """Show progress within the context; yields what to call with each new state.
 
     Args:
         mode: Live or plain; `auto` is live on a terminal.
         title: What is tuned and where.
+        predict: Says what is to be expected of the study.
     """
     if mode not in ("auto", "live", "plain", "off"):
         raise Misuse(f"progress {mode!r}: use auto, live, plain or off")
@@ -154,14 +159,14 @@ def watching(mode: Mode, title: str) -> Iterator[Watch]:
         return
     with presses() as pressed:
         if mode == "plain" or (mode == "auto" and not sys.stderr.isatty()):
-            yield PlainLines(pressed, _to_stderr)
+            yield PlainLines(pressed, _to_stderr, predict)
             return
         console = Console(stderr=True)
         clock = StudyClock()
         with Live(console=console, auto_refresh=False, transient=True) as live:
 
             def show(state: State, _: tuple[Running, ...]) -> None:
-                progress = progress_of(state, clock.read(state))
+                progress = progress_of(state, clock.read(state), predict)
                 live.update(view_of(progress, title, pressed.notice()), refresh=True)
 
             yield show

@@ -18,9 +18,10 @@ from bhpt.cli.errors import CommandFailed, Interrupted
 from bhpt.cli.final_report import print_report
 from bhpt.cli.formatting import resume_command
 from bhpt.cli.live_view import Mode, Watch, watching
-from bhpt.domain import Misuse, Objective
+from bhpt.domain import Memory, Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.domain.objective import Direction
+from bhpt.reports.prediction import LivePrediction
 from bhpt.spaces import load_space
 from bhpt.storage import Address
 from bhpt.study import Training
@@ -123,7 +124,8 @@ def tune(
         mode,
         where,
         f"bhpt tune {spec}",
-        lambda watch: tune_study(
+        policy,
+        lambda watch, memory: tune_study(
             spec,
             _space(space),
             parsed,
@@ -137,6 +139,7 @@ def tune(
             mode=objective.mode,
             options=options,
             watch=watch,
+            memory=memory,
         ),
     )
 
@@ -163,20 +166,30 @@ def resume(
         mode,
         study,
         f"bhpt resume {Address.parse(study)}",
-        lambda watch: resume_study(
+        policy,
+        lambda watch, memory: resume_study(
             study,
             add_budget,
             workers,
             policy=policy,
             options=options,
             watch=watch,
+            memory=memory,
             note=partial(print, file=sys.stderr),
         ),
     )
 
 
-def _run(mode: Mode, study: str, title: str, session: Callable[[Watch], Result]) -> None:
+def _run(
+    mode: Mode,
+    study: str,
+    title: str,
+    policy: str | None,
+    session: Callable[[Watch, Memory], Result],
+) -> None:
     """One session with its view, and the report at its end.
+
+    The session and its view share what the study's predictor prepares.
 
     Raises:
         Interrupted: Ctrl-C came first.
@@ -185,8 +198,9 @@ def _run(mode: Mode, study: str, title: str, session: Callable[[Watch], Result])
     threads.give_back()
     shown = str(Address.parse(study))
     try:
-        with watching(mode, title) as watch:
-            result = session(watch)
+        memory = Memory()
+        with watching(mode, title, LivePrediction(policy, memory)) as watch:
+            result = session(watch, memory)
     except Paused as error:
         raise Paused(f"{error}; then: {resume_command(shown)}") from error
     except KeyboardInterrupt:

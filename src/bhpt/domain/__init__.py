@@ -3,6 +3,7 @@
 from bhpt.domain.arrays import BoolArray, FloatArray, IntArray
 from bhpt.domain.curves import Curves
 from bhpt.domain.errors import Misuse
+from bhpt.domain.memory import Memory, Slot
 from bhpt.domain.objective import Objective
 from bhpt.domain.reports import BadReport
 from bhpt.domain.results import Failure, FailureKind, Saved, UnitResult, Usage
@@ -18,10 +19,12 @@ __all__ = [
     "FailureKind",
     "FloatArray",
     "IntArray",
+    "Memory",
     "Misuse",
     "Objective",
     "Resume",
     "Saved",
+    "Slot",
     "Unit",
     "UnitResult",
     "Usage",

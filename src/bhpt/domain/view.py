@@ -12,6 +12,7 @@ import numpy as np
 from bhpt.domain.arrays import BoolArray, FloatArray, IntArray
 from bhpt.domain.curves import Curves
 from bhpt.domain.errors import Misuse
+from bhpt.domain.memory import Memory
 
 _ROUNDING = 1e-9  # budgets are sums of floats: ten units of 0.1 must fit into 1
 
@@ -39,6 +40,8 @@ class View:
             unless a unit of theirs is in flight.
         first_arms: How many arms the study started with; those added later follow them. None if
             none was added.
+        memory: What was prepared at earlier decisions of the study. It saves time and never
+            changes a decision.
     """
 
     curves: Curves
@@ -54,6 +57,7 @@ class View:
     meanings: FloatArray | None = None
     startable: BoolArray | None = None
     first_arms: int | None = None
+    memory: Memory = field(default_factory=Memory, repr=False)
 
     def __post_init__(self) -> None:
         """Check what would otherwise fail far away."""

@@ -10,16 +10,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bhpt.beliefs.freeze_thaw import Mixture
-from bhpt.beliefs.interface import Belief
-from bhpt.beliefs.posterior import Ends
+from bhpt.beliefs.interface import GaussianBelief, GaussianMixture
+from bhpt.beliefs.posterior import GaussianEnds
+from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import FloatArray, IntArray, View
 from bhpt.policies.action_values import best_other, expected_min, pick
-from bhpt.policies.interface import Decision, Explanation
+from bhpt.policies.interface import Decision, Explanation, PredictingPolicy
+
+Chosen = tuple[int, str]
+"""An arm, and why, in words."""
 
 
 @dataclass(frozen=True, eq=False)
-class Bhpt:
+class Bhpt(PredictingPolicy):
     """The paper's algorithm.
 
     Attributes:
@@ -28,47 +31,84 @@ class Bhpt:
             the best of the other arms is run and not ĉ (BHPT-ε).
         exhaustion: Whether ĉ is run for good once it needs all that is left (the `else` of the
             paper's rule; without it the variants Q-alone and Q-ε-alone).
+        shown: The predictor of the study, if it is another than the belief: decisions are
+            explained with it.
     """
 
-    belief: Belief
+    belief: GaussianBelief
     epsilon: float | None = None
     exhaustion: bool = True
+    shown: Predictor | None = None
+
+    @property
+    def predictor(self) -> Predictor:
+        """The belief, unless another is named."""
+        return self.belief if self.shown is None else self.shown
 
     def decide(self, view: View) -> Decision | None:
         """Run the lowest Q, or commit to ĉ when it needs all that is left."""
         if not view.choosable.any():
             return None
-        mixture = self.belief.condition(view)
-        horizon = horizon_epochs(view, view.horizon)
-        ends = mixture.ends(horizon)
-        values = action_values(mixture, horizon)
-        rng = view.rng()
-        top = pick(ends.mean, view.choosable, rng)
-        needed = -(-int(ends.tau[top]) // view.unit)
-        if self.exhaustion and needed >= view.bought(view.left)[top]:
-            arm, why = self.exhausted(view, mixture, ends, top, rng)
+        look = q_values(view, self.belief.condition(view))
+        if self.exhaustion and look.exhausted:
+            arm, why = look.top, f"arm {look.top} needs all that is left: commit"
         else:
-            arm, why = self._explore(view, values, top, rng)
-        return Decision(arm, explain(view, mixture, ends, values, arm, why))
+            arm, why = explore(look, self.epsilon)
+        return look.decision(self.predictor, arm, why)
 
-    def exhausted(
-        self, view: View, mixture: Mixture, ends: Ends, top: int, rng: np.random.Generator
-    ) -> tuple[int, str]:
-        """What to run, and why, once ĉ = `top` needs all that is left: `top`."""
-        del view, mixture, ends, rng  # for those who think again
-        return top, f"arm {top} needs all that is left: commit"
 
-    def _explore(
-        self, view: View, values: FloatArray, top: int, rng: np.random.Generator
-    ) -> tuple[int, str]:
-        others = view.choosable.copy()
-        if self.epsilon is None:
-            arm = pick(values, others, rng)
-            return arm, "its end is worth knowing most" if arm != top else "it leads"
-        others[top] = False
-        if others.any() and rng.random() < self.epsilon:
-            return pick(values, others, rng), "explore: the most promising of the others"
-        return top, "exploit: the predicted best"
+@dataclass(frozen=True, eq=False)
+class QValues:
+    """Q at one moment, and what it says first.
+
+    Attributes:
+        view: The moment.
+        mixture: The posterior.
+        ends: ν of the mixture.
+        values: Q, [K].
+        top: ĉ.
+        rng: The random numbers of the decision.
+    """
+
+    view: View
+    mixture: GaussianMixture
+    ends: GaussianEnds
+    values: FloatArray
+    top: int
+    rng: np.random.Generator
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether ĉ needs all that is left."""
+        needed = -(-int(self.ends.tau[self.top]) // self.view.unit)
+        return bool(needed >= self.view.bought(self.view.left)[self.top])
+
+    def decision(self, belief: Predictor, arm: int, why: str) -> Decision:
+        """The decision for an arm, explained with what the belief predicts."""
+        return Decision(
+            arm, lambda: explain(self.view, belief, self.mixture, self.values, arm, why)
+        )
+
+
+def q_values(view: View, mixture: GaussianMixture) -> QValues:
+    """Q of every arm, and ĉ."""
+    horizon = horizon_epochs(view, view.horizon)
+    ends = mixture.ends(horizon)
+    values = action_values(mixture, horizon)
+    rng = view.rng()
+    return QValues(view, mixture, ends, values, pick(ends.mean, view.choosable, rng), rng)
+
+
+def explore(look: QValues, epsilon: float | None) -> Chosen:
+    """The lowest Q, or by chance ĉ or the best of the others."""
+    others = look.view.choosable.copy()
+    if epsilon is None:
+        arm = pick(look.values, others, look.rng)
+        return arm, "its end is worth knowing most" if arm != look.top else "it leads"
+    others[look.top] = False
+    if others.any() and look.rng.random() < epsilon:
+        return pick(look.values, others, look.rng), "explore: the most promising of the others"
+    return look.top, "exploit: the predicted best"
 
 
 def horizon_epochs(view: View, units: IntArray) -> IntArray:
@@ -76,27 +116,24 @@ def horizon_epochs(view: View, units: IntArray) -> IntArray:
     return units * view.unit
 
 
-def action_values(mixture: Mixture, horizon: IntArray) -> FloatArray:
+def action_values(mixture: GaussianMixture, horizon: IntArray) -> FloatArray:
     """Q of every arm, averaged over the hyper-parameter samples, [K]."""
     return mixture.average(lambda posterior: _q(posterior.ends(horizon)))
 
 
-def _q(ends: Ends) -> FloatArray:
+def _q(ends: GaussianEnds) -> FloatArray:
     return expected_min(ends.mean, np.sqrt(ends.variance), best_other(ends.mean))
 
 
 def explain(
-    view: View, mixture: Mixture, ends: Ends, values: FloatArray, arm: int, why: str
+    view: View,
+    belief: Predictor,
+    mixture: GaussianMixture,
+    values: FloatArray,
+    arm: int,
+    why: str,
 ) -> Explanation:
     """The numbers of a decision in the scale of the losses, and one sentence."""
-    scaled = mixture.scaled
-    reachable = np.isfinite(ends.mean)
-    mean = np.where(reachable, ends.mean, np.nan)
-    end = scaled.loss(mean)
-    spread = scaled.spread(mean, np.sqrt(ends.variance))
-    value = np.where(view.choosable, scaled.loss(np.where(reachable, values, np.nan)), np.inf)
-    text = (
-        f"arm {arm} after {int(view.curves.count_by_arm[arm])} epochs: predicted to end at "
-        f"{end[arm]:.4g} ± {spread[arm]:.2g}; {why}"
-    )
-    return Explanation(text, end, spread, value)
+    losses = np.where(np.isfinite(values), mixture.scaled.loss(values), np.nan)
+    value = np.where(view.choosable, losses, np.inf)
+    return Explanation.of_ends(view, belief.predict(view), value, arm, why)

@@ -1,4 +1,4 @@
-"""The default: it knows what a learning rate is, and asks one that does not.
+"""The default policy: decides by the names of hyper-parameters where they tell arms apart.
 
 Where the names of hyper-parameters tell arms apart, the learned policy decides, from what is
 usually good and from what this study has shown. What is usually good may not be so here; so while
@@ -9,42 +9,42 @@ of every arm, so that curves are seen soon.
 Where names tell nothing, everything is decided without them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from bhpt.beliefs.interface import Belief
-from bhpt.beliefs.learned.network_inputs import names_tell
+from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import View
-from bhpt.policies.interface import Decision
-from bhpt.policies.learned import Learned
-from bhpt.policies.promising import Promising
-from bhpt.policies.staged import StagedPolicy, plenty
+from bhpt.policies.interface import Decision, Policy, PredictingPolicy
+from bhpt.policies.staged import plenty
 
 _SECOND_OPINION = 3  # one unit of so many, while there is time
 _WITH_PLENTY = 2  # and where there is plenty of it
 
 
 @dataclass(frozen=True, eq=False)
-class DefaultPolicy:
+class DefaultPolicy(PredictingPolicy):
     """Decides by what names mean, as far as they mean anything.
 
     Attributes:
         named: Decides where they do.
         second: Its second opinion.
         nameless: Decides where they do not.
+        names_tell: Whether they do, for the arms of a view.
     """
 
-    named: Learned
-    second: Promising
-    nameless: StagedPolicy
+    named: PredictingPolicy
+    second: Policy
+    nameless: Policy
+    names_tell: Callable[[View], bool]
 
     @property
-    def belief(self) -> Belief:
-        """What predicts how curves go on, for forecasts."""
-        return self.nameless.belief
+    def predictor(self) -> Predictor:
+        """The predictor of the policy that decides by names."""
+        return self.named.predictor
 
     def decide(self, view: View) -> Decision | None:
-        """Ask the one whose turn it is."""
-        if not names_tell(view, self.named.weights):
+        """The decision of one of the parts: which one follows from the view alone."""
+        if not self.names_tell(view):
             return self.nameless.decide(view)
         advice = self.second.decide(view) if _wants_advice(view) else None
         return advice or self.named.decide(view)

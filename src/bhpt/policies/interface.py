@@ -1,5 +1,6 @@
 """What a policy is, and what it answers."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from bhpt.beliefs.predictor import Ends, Predictor
 from bhpt.domain import FloatArray, Misuse, View
 
 
@@ -33,15 +35,37 @@ class Explanation:
         unknown = np.full(arms, np.nan)
         return cls(why, unknown, unknown, unknown)
 
+    @classmethod
+    def of_ends(
+        cls, view: View, ends: Ends, value: FloatArray, arm: int, why: str
+    ) -> "Explanation":
+        """An explanation by a policy with a predictor: its ends, and a sentence with this arm's.
+
+        Args:
+            view: The moment.
+            ends: What the study's predictor says of it.
+            value: What the policy minimises, [K].
+            arm: The arm that it chose.
+            why: Why, in a few words.
+        """
+        end, spread = ends.mean(), ends.deviation()
+        text = f"arm {arm}: {why}"
+        if np.isfinite(end[arm]):
+            text = (
+                f"arm {arm} after {int(view.curves.count_by_arm[arm])} epochs: predicted to end at "
+                f"{end[arm]:.4g} ± {spread[arm]:.2g}; {why}"
+            )
+        return cls(text, end, spread, value)
+
 
 @dataclass(frozen=True, eq=False)
 class Decision:
     """Run one unit of `arm`.
 
     Attributes:
-        arm: It.
-        told: Why, or what can tell it: explaining may take longer than deciding, and a benchmark
-            never asks.
+        arm: The configuration to train.
+        told: Why, or a function that says why: explaining may take longer than deciding, and a
+            benchmark never asks.
     """
 
     arm: int
@@ -61,13 +85,35 @@ class Policy(Protocol):
         ...
 
 
+class PredictingPolicy(ABC):
+    """Base of policies that name the predictor of their study.
+
+    A study whose policy is not derived from this uses the learned predictor.
+    """
+
+    @property
+    @abstractmethod
+    def predictor(self) -> Predictor:
+        """Predicts, for the policy and for everything that a person is shown of the study."""
+
+    @abstractmethod
+    def decide(self, view: View) -> Decision | None:
+        """The next unit to run, or None when no unit can be run any more."""
+
+
+class SequentialPolicy(ABC):
+    """Base of policies that must see the result of each unit before they decide the next."""
+
+    @abstractmethod
+    def decide(self, view: View) -> Decision | None:
+        """The next unit to run, or None when no unit can be run any more."""
+
+
 def refuse_side_by_side(policy: Policy, workers: int) -> None:
     """Refuse several workers for a policy that must see each unit before it decides the next.
-
-    Such a policy says so with a class attribute `sequential`.
 
     Raises:
         Misuse: It is sequential, and there are several workers or a unit is in flight.
     """
-    if workers > 1 and getattr(policy, "sequential", False):
+    if workers > 1 and isinstance(policy, SequentialPolicy):
         raise Misuse("this policy decides one unit at a time: use one worker, or `default`")

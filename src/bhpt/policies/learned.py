@@ -14,27 +14,37 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bhpt.beliefs.learned.ends import LearnedEnds
+from bhpt.beliefs.learned.ends import LearnedPredictor
 from bhpt.beliefs.learned.network import preferences, trunk
-from bhpt.beliefs.learned.network_inputs import Sight, see
+from bhpt.beliefs.learned.network_inputs import Sight, names_tell, see
 from bhpt.beliefs.learned.weights import NetworkWeights, shipped
+from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import BoolArray, FloatArray, View
-from bhpt.policies.interface import Decision, Explanation
+from bhpt.policies.interface import Decision, Explanation, PredictingPolicy
 
 _TIES = 1e-4  # untried arms that are liked alike, up to rounding, are taken by chance
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class Learned(PredictingPolicy):
     """Runs the arm that the network prefers.
 
     Attributes:
         weights: Of the network that chooses.
-        ends: Predicts what is shown beside the choice.
+        ends: The study's predictor, shown beside the choice.
     """
 
     weights: NetworkWeights = field(default_factory=lambda: shipped("policy"))
-    ends: LearnedEnds = field(default_factory=lambda: LearnedEnds(shipped("ends")))
+    ends: Predictor = field(default_factory=lambda: LearnedPredictor(shipped("ends")))
+
+    @property
+    def predictor(self) -> Predictor:
+        """Predicts the ends."""
+        return self.ends
+
+    def names_tell(self, view: View) -> bool:
+        """Whether the network has an opinion about these arms, before anything is trained."""
+        return names_tell(view, self.weights)
 
     def decide(self, view: View) -> Decision | None:
         """The arm that the network would run next, None when none can be run."""
@@ -53,17 +63,9 @@ class Learned:
         return liked
 
     def _explain(self, view: View, arm: int) -> Explanation:
-        drawn = self.ends.histogram(view)
-        count = int(view.curves.count_by_arm[arm])
-        if not drawn.scale:
-            return Explanation.in_words(f"arm {arm}: a first look", view.arms)
-        end, spread = (drawn.by_arm(of, view.arms) for of in (drawn.mean(), drawn.deviation()))
-        why = "a first look" if not count else "go on"
-        text = (
-            f"arm {arm} after {count} epochs: predicted to end at "
-            f"{end[arm]:.4g} ± {spread[arm]:.2g}; {why}"
-        )
-        return Explanation(text, end, spread, np.full(view.arms, np.nan))
+        why = "go on" if view.curves.count_by_arm[arm] else "a first look"
+        nothing = np.full(view.arms, np.nan)
+        return Explanation.of_ends(view, self.ends.predict(view), nothing, arm, why)
 
 
 def likeliest(
@@ -76,7 +78,7 @@ def likeliest(
     Args:
         liked: Preference for each arm, [R].
         untried: Arms that have not been tried, [R].
-        rng: Makes the chance for ties of untried arms: it is seldom asked.
+        rng: Makes the random numbers that break ties of untried arms, only where there are any.
     """
     new = np.where(untried, liked, -np.inf)
     known = np.where(untried, -np.inf, liked)

@@ -19,13 +19,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bhpt.beliefs.freeze_thaw import Mixture
-from bhpt.beliefs.interface import Belief
-from bhpt.beliefs.posterior import Ends, Posterior
+from bhpt.beliefs.interface import MovingBelief, MovingMixture, MovingPosterior
+from bhpt.beliefs.posterior import GaussianEnds
+from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import FloatArray, IntArray, View
 from bhpt.policies.action_values import FAR, best_other, expected_min, expected_min_lines, pick
 from bhpt.policies.bhpt import explain, horizon_epochs
-from bhpt.policies.interface import Decision
+from bhpt.policies.interface import Decision, PredictingPolicy
 
 _PRICES = 32  # more distinct prices than this are rounded to as many levels
 _CELLS = 2**21  # most units × lines that are looked at together: 16 megabytes
@@ -35,10 +35,15 @@ _PRICED_TOGETHER = 512  # of very many correlated arms only the most promising a
 
 
 @dataclass(frozen=True, eq=False)
-class NextUnit:
+class NextUnit(PredictingPolicy):
     """Runs the unit with the lowest V."""
 
-    belief: Belief
+    belief: MovingBelief
+
+    @property
+    def predictor(self) -> Predictor:
+        """The belief."""
+        return self.belief
 
     def decide(self, view: View) -> Decision | None:
         """Run argmin V."""
@@ -50,10 +55,10 @@ class NextUnit:
         arm = pick(values, view.choosable, view.rng())
         leads = ends.mean[arm] <= ends.mean[view.choosable].min()
         why = "it leads, and its unit is worth most" if leads else "its next unit teaches most"
-        return Decision(arm, explain(view, mixture, ends, values, arm, why))
+        return Decision(arm, lambda: explain(view, self.belief, mixture, values, arm, why))
 
 
-def unit_values(view: View, mixture: Mixture) -> FloatArray:
+def unit_values(view: View, mixture: MovingMixture) -> FloatArray:
     """V of every arm, averaged over the hyper-parameter samples, [K]; infinite if unchoosable."""
     best = mixture.scaled.best
     total = mixture.average(lambda posterior: _values(view, posterior, best))
@@ -70,7 +75,7 @@ def price_levels(costs: FloatArray) -> FloatArray:
     return rounded
 
 
-def _values(view: View, posterior: Posterior, best: float) -> FloatArray:
+def _values(view: View, posterior: MovingPosterior, best: float) -> FloatArray:
     """V for one setting of the hyper-parameters, one price at a time."""
     own = posterior.ends(horizon_epochs(view, view.horizon))
     moves = posterior.moves(own, view.unit)
@@ -84,7 +89,7 @@ def _values(view: View, posterior: Posterior, best: float) -> FloatArray:
         others = np.minimum(best_other(rest.mean), best)
         alone = expected_min(own.mean, moves.own, others)
         values[arms] = alone[arms]
-        if posterior.asymptotes.informed is not None:
+        if posterior.correlated:
             short = arms[np.argsort(alone[arms], kind="stable")[:_PRICED_TOGETHER]]
             units = Units(short, own.mean[short], moves.own[short], moves.pull[short])
             values[short] = joint_values(posterior, rest, units, best)
@@ -112,7 +117,9 @@ class Units:
         return Units(self.arms[at], self.mean[at], self.own[at], self.pull[at])
 
 
-def joint_values(posterior: Posterior, rest: Ends, units: Units, best: float) -> FloatArray:
+def joint_values(
+    posterior: MovingPosterior, rest: GaussianEnds, units: Units, best: float
+) -> FloatArray:
     """V of correlated arms: E min over ζ, the arm's own line and those of all others, [A]."""
     exposure = np.where(np.isfinite(rest.mean), posterior.exposure(rest), 0.0)
     values = np.empty(len(units.arms))
@@ -128,7 +135,7 @@ def joint_values(posterior: Posterior, rest: Ends, units: Units, best: float) ->
 
 
 def _that_matter(
-    posterior: Posterior, rest: Ends, units: Units, exposure: FloatArray
+    posterior: MovingPosterior, rest: GaussianEnds, units: Units, exposure: FloatArray
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """Groups of units, as places, and the arms whose lines can be the lowest for one of them.
 
@@ -139,7 +146,7 @@ def _that_matter(
     if len(units.arms) * len(exposure) <= _CELLS_AT_ONCE:
         yield np.arange(len(units.arms)), np.flatnonzero(np.isfinite(rest.mean))
         return
-    deviation = posterior.asymptotes.shared_deviation
+    deviation = posterior.shared_deviation
     spread = deviation * np.abs(exposure)
     pull = np.abs(units.pull) * deviation[units.arms]
     lead = np.array([np.argmin(rest.mean)])
@@ -159,9 +166,11 @@ def _by_size(sizes: FloatArray) -> list[IntArray]:
     return [group for group in np.split(order, stops) if len(group)]
 
 
-def _slopes(posterior: Posterior, units: Units, arms: IntArray, exposure: FloatArray) -> FloatArray:
+def _slopes(
+    posterior: MovingPosterior, units: Units, arms: IntArray, exposure: FloatArray
+) -> FloatArray:
     """σ̃ of the ends of `arms` for the units, [A, B]."""
-    slopes = posterior.asymptotes.covariance(units.arms, arms)
+    slopes = posterior.covariance(units.arms, arms)
     slopes *= units.pull[:, None]
     slopes *= exposure[arms]
     return slopes

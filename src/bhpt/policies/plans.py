@@ -22,11 +22,12 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import qmc
 
-from bhpt.beliefs.freeze_thaw import Mixture
-from bhpt.beliefs.posterior import Ends
+from bhpt.beliefs.interface import MovingBelief, MovingMixture
+from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import FloatArray, IntArray, View
 from bhpt.policies.action_values import expected_min
-from bhpt.policies.bhpt import Bhpt, horizon_epochs
+from bhpt.policies.bhpt import QValues, explore, horizon_epochs, q_values
+from bhpt.policies.interface import Decision, PredictingPolicy
 
 WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 DEPTHS = (1, 2, 4, 8)
@@ -54,22 +55,33 @@ class PricedPlan:
 
 
 @dataclass(frozen=True, eq=False)
-class Plans(Bhpt):
+class Plans(PredictingPolicy):
     """Runs the lowest Q while there is budget to spare, then the first arm of the best plan."""
 
-    def exhausted(
-        self, view: View, mixture: Mixture, ends: Ends, top: int, rng: np.random.Generator
-    ) -> tuple[int, str]:
-        """Compare committing with every plan that fits into what is left."""
-        best = self._best(view, mixture, ends, top, rng)
-        return best.arm, best.why
+    belief: MovingBelief
 
-    def _best(
-        self, view: View, mixture: Mixture, ends: Ends, top: int, rng: np.random.Generator
-    ) -> PricedPlan:
-        """The best of committing now and of all plans."""
-        best = PricedPlan(min(float(ends.mean[top]), mixture.scaled.best), top, "commit to it")
-        tie = rng.random(view.arms)
+    @property
+    def predictor(self) -> Predictor:
+        """The belief."""
+        return self.belief
+
+    def decide(self, view: View) -> Decision | None:
+        """Run the lowest Q; once ĉ needs all that is left, the first arm of the best plan."""
+        if not view.choosable.any():
+            return None
+        mixture = self.belief.condition(view)
+        look = q_values(view, mixture)
+        if look.exhausted:
+            best = self._best(look, mixture)
+            return look.decision(self.belief, best.arm, best.why)
+        return look.decision(self.belief, *explore(look, None))
+
+    def _best(self, look: QValues, mixture: MovingMixture) -> PricedPlan:
+        """The best of committing now and of all plans that fit into what is left."""
+        view, top = look.view, look.top
+        worth = min(float(look.ends.mean[top]), mixture.scaled.best)
+        best = PricedPlan(worth, top, "commit to it")
+        tie = look.rng.random(view.arms)
         units = view.left / view.price
         for depth in DEPTHS:
             draws = self._draws(view, mixture, depth)
@@ -81,7 +93,7 @@ class Plans(Bhpt):
                     best = plan
         return best
 
-    def _draws(self, view: View, mixture: Mixture, depth: int) -> tuple[IntArray, FloatArray]:
+    def _draws(self, view: View, mixture: MovingMixture, depth: int) -> tuple[IntArray, FloatArray]:
         """Row of each candidate arm, -1 for the others, and the candidates' Z, [C, draws]."""
         horizon = horizon_epochs(view, view.horizon)
         own, moved = mixture.moved(horizon, depth * view.unit)
@@ -98,7 +110,7 @@ class Plans(Bhpt):
     def _price(
         self,
         view: View,
-        mixture: Mixture,
+        mixture: MovingMixture,
         shape: tuple[int, int],
         draws: tuple[IntArray, FloatArray],
         tie: FloatArray,

@@ -13,45 +13,44 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bhpt.beliefs.learned.ends import Histogram, LearnedEnds
-from bhpt.domain import FloatArray, View
-from bhpt.policies.interface import Decision, Explanation
+from bhpt.beliefs.predictor import Predictor
+from bhpt.beliefs.scale import untrained_loss
+from bhpt.domain import View
+from bhpt.policies.interface import Decision, Explanation, PredictingPolicy
 
 _ALIKE = 1e-9  # of the improvement that there is: values that differ by less are the same
 
 
 @dataclass(frozen=True, eq=False)
-class Promising:
+class Promising(PredictingPolicy):
     """Runs the arm with the lowest V.
 
     Attributes:
         ends: Predicts where arms would end.
     """
 
-    ends: LearnedEnds
+    ends: Predictor
+
+    @property
+    def predictor(self) -> Predictor:
+        """Predicts the ends."""
+        return self.ends
 
     def decide(self, view: View) -> Decision | None:
         """The arm that promises most; None where none can run or promises anything."""
         if not view.choosable.any() or not view.curves.longest:
             return None
-        drawn = self.ends.histogram(view)
-        if not drawn.scale:
+        ends = self.ends.predict(view)
+        mean = ends.mean()
+        known = np.isfinite(mean)
+        if not known.any():
             return None
-        best_end = float(drawn.mean().min())
-        value = np.where(view.choosable[drawn.arms], drawn.mean_at_most(best_end), np.inf)
-        if value.min() >= best_end - _ALIKE * drawn.scale:
+        best_end = float(mean[known].min())
+        value = np.where(view.choosable & known, ends.mean_at_most(best_end), np.inf)
+        gained = untrained_loss(view.curves, view.untrained) - view.curves.best
+        if value.min() >= best_end - _ALIKE * gained:
             return None
-        best = np.flatnonzero(value <= value.min() + _ALIKE * drawn.scale)
-        arm = int(drawn.arms[best[0] if len(best) == 1 else view.rng().choice(best)])
-        return Decision(arm, lambda: _explain(view, arm, drawn, value))
-
-
-def _explain(view: View, arm: int, drawn: Histogram, value: FloatArray) -> Explanation:
-    end, spread, price = (
-        drawn.by_arm(of, view.arms) for of in (drawn.mean(), drawn.deviation(), value)
-    )
-    text = (
-        f"arm {arm} after {int(view.curves.count_by_arm[arm])} epochs: may end at "
-        f"{end[arm]:.4g} ± {spread[arm]:.2g}; promises most"
-    )
-    return Explanation(text, end, spread, price)
+        best = np.flatnonzero(value <= value.min() + _ALIKE * gained)
+        arm = int(best[0] if len(best) == 1 else view.rng().choice(best))
+        priced = np.where(known, value, np.nan)
+        return Decision(arm, lambda: Explanation.of_ends(view, ends, priced, arm, "promises most"))

@@ -9,8 +9,13 @@ from pathlib import Path
 
 from bhpt.beliefs.freeze_thaw import FreezeThaw
 from bhpt.beliefs.hypers import LINEAR_PRIORS, LOG_PRIORS, Sampling, Structure, Unknown
-from bhpt.beliefs.learned.ends import LearnedEnds
-from bhpt.beliefs.learned.weights import read_weights, without_names
+from bhpt.beliefs.learned.ends import LearnedPredictor
+from bhpt.beliefs.learned.weights import (
+    NetworkWeights,
+    read_weights,
+    shipped,
+    without_names,
+)
 from bhpt.beliefs.scale import Scale
 from bhpt.domain import Misuse
 from bhpt.policies.bhpt import Bhpt
@@ -70,12 +75,14 @@ def wary_belief() -> FreezeThaw:
 def _nameless(learned: Learned) -> StagedPolicy:
     """What the default does where names tell nothing."""
     blind = Learned(without_names(learned.weights), learned.ends)
-    return StagedPolicy(Bhpt(our_belief()), blind, Scheduled(successive_halving))
+    early = Bhpt(our_belief(), shown=learned.predictor)
+    return StagedPolicy(early, blind, Scheduled(successive_halving))
 
 
 def _default(learned: Learned) -> DefaultPolicy:
     """What a user gets who names none."""
-    return DefaultPolicy(learned, Promising(learned.ends), _nameless(learned))
+    second = Promising(learned.predictor)
+    return DefaultPolicy(learned, second, _nameless(learned), learned.names_tell)
 
 
 ENTRIES = (
@@ -156,9 +163,16 @@ def make_policy(name: str) -> Policy:
 
 def _learned_in(folder: Path) -> Learned:
     """The learned policy with the weights in a folder."""
-    policy = read_weights(folder / "policy.npz", "policy")
-    ends = read_weights(folder / "ends.npz", "ends")
-    return Learned(policy, LearnedEnds(ends))
+    policy, ends = _weights_in(folder)
+    return Learned(policy, LearnedPredictor(ends))
+
+
+def _weights_in(folder: Path) -> tuple[NetworkWeights, NetworkWeights]:
+    """The weights of the network that chooses and of the one that predicts, from a folder."""
+    return (
+        read_weights(folder / "policy.npz", "policy"),
+        read_weights(folder / "ends.npz", "ends"),
+    )
 
 
 def networks(name: str) -> dict[str, str]:
@@ -170,8 +184,5 @@ def networks(name: str) -> dict[str, str]:
     plain, _, folder = name.partition(":")
     if plain not in _TRAINED:
         return {}
-    learned = _learned_in(Path(folder)) if folder else Learned()
-    return {
-        weights.passport.network: weights.passport.arrays
-        for weights in (learned.weights, learned.ends.weights)
-    }
+    both = _weights_in(Path(folder)) if folder else (shipped("policy"), shipped("ends"))
+    return {weights.passport.network: weights.passport.arrays for weights in both}

@@ -1,4 +1,4 @@
-"""A study whose names tell nothing: look around while there is time, then bring the best home.
+"""Two stages: explore while more than a full training is left, then train the best to the end.
 
 The last stretch, when what is left pays for one full training or less, is the learned policy's:
 from there on every unit for one arm is missing for another, a process fitted to a few first
@@ -16,18 +16,15 @@ Notation:
 
 from dataclasses import dataclass
 
-from bhpt.beliefs.interface import Belief
+from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import View
-from bhpt.policies.bhpt import Bhpt
-from bhpt.policies.interface import Decision
-from bhpt.policies.learned import Learned
-from bhpt.policies.scheduled import Scheduled
+from bhpt.policies.interface import Decision, Policy, PredictingPolicy
 
 _PLENTY = 3  # units for every arm
 
 
 @dataclass(frozen=True, eq=False)
-class StagedPolicy:
+class StagedPolicy(PredictingPolicy):
     """One policy while more than a full training is left, another from then on.
 
     Attributes:
@@ -36,17 +33,17 @@ class StagedPolicy:
         plenty: Decides first where the budget is so large that every arm can be looked at.
     """
 
-    early: Bhpt
-    late: Learned
-    plenty: Scheduled
+    early: Policy
+    late: PredictingPolicy
+    plenty: Policy
 
     @property
-    def belief(self) -> Belief:
-        """What predicts how curves go on, for forecasts."""
-        return self.early.belief
+    def predictor(self) -> Predictor:
+        """The predictor of the policy that decides at last."""
+        return self.late.predictor
 
     def decide(self, view: View) -> Decision | None:
-        """Ask the one whose turn it is."""
+        """The decision of one of the parts: which one follows from what is left."""
         if view.units_left <= view.full:
             return self.late.decide(view)
         if plenty(view) and _alone(view):

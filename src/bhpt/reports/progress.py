@@ -1,42 +1,22 @@
 """Where a study stands: budget, best so far, what runs and why, what is still to be expected.
 
-Everything is read off the state, so the same view can be drawn while a driver runs, from the
+Everything follows from the state, so the same view can be drawn while a driver runs, from the
 store of a running study, or of a moment long past.
 """
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from bhpt.domain import Curves, FloatArray, Objective
 from bhpt.domain.budget import Budget
+from bhpt.reports.prediction import Interval, Predict, StudyPrediction, predict_study
 from bhpt.spaces import Config
 from bhpt.study import State
-from bhpt.study.events import Outlook
 from bhpt.study.state import Attempt, Best
 
-NINETY = 1.645
-"""Standard deviations on either side of the middle of a 90% interval."""
-
 _SHOWN = 5  # arms in the table
-_RECENT = 50  # decisions whose predictions are still worth showing
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A value that is not known yet: a middle and the ends of a 90% interval."""
-
-    low: float
-    middle: float
-    high: float
-
-    def shown(self, objective: Objective) -> "Interval":
-        """An interval of losses as one of the metric, in the user's direction."""
-        if objective.mode == "min":
-            return self
-        return Interval(-self.high, -self.middle, -self.low)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +48,7 @@ class Standing:
         arm: Which configuration.
         epochs: Observed epochs.
         best: Its best finite value of the metric.
-        end: Where the policy last expected it to end, None if it did not say.
+        end: Where it would end with what is left, None where that is not predicted.
         curve: Its values of the metric, [n].
     """
 
@@ -118,17 +98,20 @@ class Progress:
     objective: Objective = field(default_factory=Objective)
 
 
-def progress_of(state: State, clock: float | None = None) -> Progress:
+def progress_of(
+    state: State, clock: float | None = None, predict: Predict = predict_study
+) -> Progress:
     """Where a study stands.
 
     Args:
         state: The study.
         clock: The study's clock now; the time of its last event if None.
+        predict: Says what is to be expected of it.
     """
     ledger = state.ledger if clock is None else state.ledger.at(clock)
     best, objective = state.best, state.plan.objective
-    final = predicted_final(state)
     over = ledger.left <= 0 and not state.open
+    predicted = None if over else predict(state)
     return Progress(
         budget=ledger.budget,
         used=min(ledger.used, ledger.budget.amount),
@@ -137,9 +120,9 @@ def progress_of(state: State, clock: float | None = None) -> Progress:
         left_s=None if over else ledger.budget.rules.seconds_left(ledger.used, ledger.clock),
         best=None if best is None else replace(best, loss=objective.from_loss(best.loss)),
         config=None if best is None else state.configs[best.arm],
-        final=None if over or final is None else final.shown(objective),
+        final=None if predicted is None else predicted.final.shown(objective),
         flights=tuple(_flight(attempt, ledger.clock) for attempt in state.flying),
-        standings=_standings(state),
+        standings=_standings(state, predicted),
         tried=0 if state.curves is None else len(state.curves.visited),
         candidates=len(state.configs),
         reports=state.reports,
@@ -157,43 +140,6 @@ def is_exhausted(state: State) -> bool:
     return not open_.any()
 
 
-def predicted_final(state: State) -> Interval | None:
-    """The loss that the study should end with: the best of the predicted ends, or better so far.
-
-    None if the policy predicts nothing.
-    """
-    for attempt in _latest(state):
-        ends = [one for one in attempt.outlook if math.isfinite(one.end)]
-        if ends:
-            lowest = min(ends, key=lambda one: one.end)
-            return _at_most(interval(lowest), math.inf if state.best is None else state.best.loss)
-    return None
-
-
-def interval(outlook: Outlook) -> Interval:
-    """The 90% interval of a predicted end.
-
-    A positive loss is predicted by its logarithm, so that no interval reaches below zero.
-    """
-    away = NINETY * outlook.spread
-    if not math.isfinite(away):
-        return Interval(math.nan, outlook.end, math.nan)
-    if outlook.end > 0:
-        factor = math.exp(min(away / outlook.end, 50.0))
-        return Interval(outlook.end / factor, outlook.end, outlook.end * factor)
-    return Interval(outlook.end - away, outlook.end, outlook.end + away)
-
-
-def _at_most(found: Interval, best: float) -> Interval:
-    return Interval(min(found.low, best), min(found.middle, best), min(found.high, best))
-
-
-def _latest(state: State) -> Iterator[Attempt]:
-    """The latest decisions, newest first."""
-    last = len(state.attempts)
-    return (state.attempts[number] for number in range(last - 1, max(last - _RECENT, 0) - 1, -1))
-
-
 def _flight(attempt: Attempt, clock: float) -> Flight:
     return Flight(
         arm=attempt.unit.arm,
@@ -205,30 +151,25 @@ def _flight(attempt: Attempt, clock: float) -> Flight:
     )
 
 
-def _standings(state: State) -> tuple[Standing, ...]:
+def _standings(state: State, predicted: StudyPrediction | None) -> tuple[Standing, ...]:
     curves = state.curves
     if curves is None:
         return ()
     rows = np.argsort(curves.best_by_row, kind="stable")[:_SHOWN]
-    ends: dict[int, Interval] = {}
-    for attempt in _latest(state):
-        for one in attempt.outlook:
-            if math.isfinite(one.end):
-                ends.setdefault(one.arm, interval(one))
+    ends = {} if predicted is None else predicted.ends
     return tuple(_standing(state.plan.objective, curves, int(row), ends) for row in rows)
 
 
 def _standing(
     objective: Objective, curves: Curves, row: int, ends: Mapping[int, Interval]
 ) -> Standing:
-    """An arm; its predicted end is no worse than its best so far, since that one is kept."""
-    best = float(curves.best_by_row[row])
+    """An arm, with its predicted end where there is one."""
     end = ends.get(int(curves.visited[row]))
     curve = curves.losses[row, : curves.counts[row]]
     return Standing(
         arm=int(curves.visited[row]),
         epochs=int(curves.counts[row]),
-        best=objective.from_loss(best),
-        end=None if end is None else _at_most(end, best).shown(objective),
+        best=objective.from_loss(float(curves.best_by_row[row])),
+        end=None if end is None else end.shown(objective),
         curve=curve if objective.mode == "min" else -curve,
     )

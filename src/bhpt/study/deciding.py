@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bhpt.domain import Misuse, View
+from bhpt.domain import Memory, Misuse, View
 from bhpt.domain.arrays import lowest
 from bhpt.domain.budget_kinds import UnitCost
 from bhpt.policies.interface import Decision, Explanation, Policy
@@ -26,12 +26,12 @@ class Next:
     Attributes:
         fresh: New candidates that come first, if any.
         decided: The decision with its reservation.
-        explanation: What the policy thought of every arm.
+        view: The study as the policy saw it.
     """
 
     fresh: ArmsAdded | None
     decided: Decided
-    explanation: Explanation
+    view: View
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -40,12 +40,23 @@ class Next:
 
 
 def next_unit(
-    state: State, policy: Policy, clock: float, reruns: Reruns | None = None
+    state: State,
+    policy: Policy,
+    clock: float,
+    reruns: Reruns | None = None,
+    memory: Memory | None = None,
 ) -> Next | None:
     """The next unit to start; None if none can be started now.
 
     New candidates come first if their time has come, then the decision with its reservation.
     Randomness comes from the seed and the number of decisions, so a replay decides alike.
+
+    Args:
+        state: The study.
+        policy: Decides.
+        clock: The study's clock.
+        reruns: Who knows better than the log which tried arms could go on where they stopped.
+        memory: What the policy has prepared for this study; a fresh one if None.
     """
     now = replace(state, ledger=state.ledger.at(clock))
     if len(now.open) >= workers(now) or now.ledger.left <= 0:
@@ -57,11 +68,13 @@ def next_unit(
     if looked is None:
         return None
     view, prospects = looked
+    if memory is not None:
+        view = replace(view, memory=memory)
     with one_thread():
         decision = _again(now, view) or policy.decide(view)
-    if decision is None:
-        return None
-    return Next(fresh, _decided(now, prospects, decision, clock), decision.explanation)
+        if decision is None:
+            return None
+        return Next(fresh, _decided(now, prospects, decision, clock), view)
 
 
 def workers(state: State) -> int:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bhpt.domain import Failure, FailureKind, Misuse, Objective, Unit, UnitResult, Usage
+from bhpt.domain import Failure, FailureKind, Memory, Misuse, Objective, Unit, UnitResult, Usage
 from bhpt.domain.budget import Budget
 from bhpt.domain.closing import Closing
 from bhpt.domain.objective import Direction
@@ -116,6 +116,7 @@ class Study(Closing):
         """Start a session: its clock goes on where the last one stopped."""
         self._journal = journal
         self._policy = make_policy(policy) if isinstance(policy, str) else policy
+        self._memory = Memory()
         self._clock = clock
         self._zero = clock() - journal.state.clock
         self._record(
@@ -156,7 +157,7 @@ class Study(Closing):
             told first, because there are as many as workers or the policy waits for it.
         """
         self._require_written()
-        found = next_unit(self.state, self._policy, self._now())
+        found = next_unit(self.state, self._policy, self._now(), memory=self._memory)
         if found is None:
             return None
         self._record(*found.events)

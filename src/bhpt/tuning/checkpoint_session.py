@@ -1,13 +1,12 @@
 """The driver's side of checkpoints: thaw before a unit, commit after it, cap what is kept."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
 
 from bhpt.checkpoints import Checkpoint, CheckpointPlace, CheckpointStore, plan_drops
-from bhpt.domain import Resume, Saved
-from bhpt.policies.interface import Explanation
+from bhpt.domain import FloatArray, Resume, Saved
 from bhpt.study import State
 from bhpt.study.events import CheckpointDropped
 from bhpt.study.state import GENERATIONS, Attempt, Best
@@ -121,15 +120,21 @@ class CheckpointSession:
             self._folder.keep_best(best, self._store.folder(one).parent)
 
     def excess(
-        self, state: State, explanation: Explanation | None, clock: float
+        self, state: State, ends: Callable[[], FloatArray | None], clock: float
     ) -> list[CheckpointDropped]:
-        """What to drop so that the rest fits under the cap, least likely to be thawed first."""
+        """What to drop so that the rest fits under the cap, least likely to be thawed first.
+
+        Args:
+            state: The study.
+            ends: Predicts where arms end, [K]; called only if something must be dropped.
+            clock: The study's clock.
+        """
         if self._cap is None or self._store.bytes <= self._cap:
             return []
         keep = {attempt.unit.arm for attempt in state.flying}
         if state.best is not None:
             keep.add(state.best.arm)
-        likely = likelihoods(state, explanation)
+        likely = likelihoods(state, ends())
         return [
             CheckpointDropped(one.arm, one.generation, "the cap on checkpoints", clock)
             for one in plan_drops(self._store.held, likely, self._cap, keep)
@@ -143,11 +148,11 @@ def _holds(best: Best | None, arm: int) -> float:
     return best.saved.generation
 
 
-def likelihoods(state: State, explanation: Explanation | None) -> dict[int, float]:
+def likelihoods(state: State, ends: FloatArray | None) -> dict[int, float]:
     """For each tried arm a number that grows with the chance that it is trained on.
 
-    That is how low the belief expects it to end, or how low it was if nobody predicted that. An
-    arm that is finished or given up will never be thawed again.
+    That is how low it is predicted to end, or how low it was if that is not known. An arm that is
+    finished or given up will never be thawed again.
     """
     if state.curves is None:
         return {}
@@ -156,7 +161,6 @@ def likelihoods(state: State, explanation: Explanation | None) -> dict[int, floa
         arm = int(visited)
         if state.arm(arm).closed is not None or state.count(arm) >= state.curves.epochs:
             continue
-        known = explanation is not None and arm < len(explanation.end)
-        end = float(explanation.end[arm]) if explanation is not None and known else np.nan
+        end = float(ends[arm]) if ends is not None and arm < len(ends) else np.nan
         found[arm] = -end if np.isfinite(end) else -float(state.curves.best_by_row[row])
     return found

@@ -2,14 +2,24 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from bhpt.checkpoints import DiskFull, UnsafeCheckpoint
-from bhpt.domain import Failure, FailureKind, Resume, UnitResult, Usage
+from bhpt.domain import (
+    Failure,
+    FailureKind,
+    FloatArray,
+    Memory,
+    Resume,
+    UnitResult,
+    Usage,
+    View,
+)
 from bhpt.domain.budget_kinds import Extend
 from bhpt.executors import Executor, Job, Report, Running, TrainerGone
-from bhpt.policies.interface import Explanation, Policy
+from bhpt.policies.interface import Policy
+from bhpt.policies.study_predictor import predictor_of
 from bhpt.study import Busy, Journal, State
 from bhpt.study.deciding import next_unit
 from bhpt.study.events import (
@@ -22,6 +32,7 @@ from bhpt.study.events import (
 )
 from bhpt.study.settling import dearer, failure, hopeless, reconcile, report
 from bhpt.study.state import Attempt
+from bhpt.study.threads import one_thread
 from bhpt.tuning.checkpoint_session import CheckpointSession
 from bhpt.tuning.errors import Paused, TrainerBroken
 from bhpt.tuning.interrupts import Interrupts
@@ -52,6 +63,7 @@ class Rooms:
         checkpoints: Keeps checkpoints.
         beat: Writes signs of life.
         watch: Shows progress.
+        memory: What the policy prepares for the study.
     """
 
     journal: Journal
@@ -60,6 +72,7 @@ class Rooms:
     checkpoints: CheckpointSession
     beat: Beat = lambda _: None
     watch: Watch = lambda _state, _running: None
+    memory: Memory = field(default_factory=Memory)
 
 
 class Driver:
@@ -83,7 +96,7 @@ class Driver:
         self._started: dict[int, float] = {}
         self._stops: dict[int, Stop] = {}
         self._drops: list[CheckpointDropped] = []
-        self._explanation: Explanation | None = None
+        self._view: View | None = None
         self._last_beat = self._last_look = float("-inf")
 
     @property
@@ -128,14 +141,20 @@ class Driver:
         """Submit what was decided, and decide on more while slots are free."""
         self._submit()
         while self._rooms.executor.free and not self._unsubmitted and self._writable():
-            found = next_unit(self.state, self._rooms.policy, self.clock(), self._resumption.rerun)
+            found = next_unit(
+                self.state,
+                self._rooms.policy,
+                self.clock(),
+                self._resumption.rerun,
+                self._rooms.memory,
+            )
             if found is None:
                 return
             resume, damaged = self._resumption.checked(found.decided.arm, self.clock())
             if damaged:
                 self._drop(damaged)
                 continue
-            self._explanation = found.explanation
+            self._view = found.view
             self._unsubmitted[found.decided.attempt] = resume
             self._record(*found.events)
             self._submit()
@@ -226,11 +245,18 @@ class Driver:
         checkpoints = self._rooms.checkpoints
         checkpoints.settle(self.state)
         checkpoints.drop(self._drops)
-        self._drops = checkpoints.excess(self.state, self._explanation, self.clock())
+        self._drops = checkpoints.excess(self.state, self._ends, self.clock())
         if self._drops and self._rooms.journal.record(*self._drops):
             checkpoints.drop(self._drops)
             self._drops = []
         return not self._rooms.journal.waiting
+
+    def _ends(self) -> FloatArray | None:
+        """Where arms are expected to end, by the study's predictor at the latest decision, [K]."""
+        if self._view is None:
+            return None
+        with one_thread():
+            return predictor_of(self._rooms.policy).predict(self._view).mean()
 
     def _writable(self) -> bool:
         """Whether a decision could be logged now."""

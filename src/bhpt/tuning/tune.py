@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from bhpt.checkpoints import LocalFolder, is_disk_full
-from bhpt.domain import Misuse, Objective
+from bhpt.domain import Memory, Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.domain.objective import Direction
 from bhpt.executors import Executor, LocalExecutor, LocalOptions
@@ -82,6 +82,7 @@ def tune(
     mode: Direction = "min",
     options: Options = Options(),  # noqa: B008  # frozen
     watch: Watch = _silent,
+    memory: Memory | None = None,
     make_executor: MakeExecutor = local_executor,
 ) -> Result:
     """Find the best model that a budget can buy.
@@ -103,6 +104,7 @@ def tune(
         mode: Whether it is minimised ("min") or maximised ("max").
         options: How the session runs.
         watch: Called now and then with the study and what runs.
+        memory: Holds what the study's predictor prepares, for a `watch` that predicts too.
         make_executor: Where units run.
 
     Returns:
@@ -138,7 +140,15 @@ def tune(
     try:
         with create_store(address, first, _WRITER_PATIENCE_S) as store:
             return _session(
-                store, Journal(store), folder, chosen, executor, options, watch, workers
+                store,
+                Journal(store),
+                folder,
+                chosen,
+                executor,
+                options,
+                watch,
+                workers,
+                memory=memory,
             )
     finally:
         executor.close(0.0)
@@ -153,6 +163,7 @@ def resume(
     policy: str | Policy | None = None,
     options: Options = Options(),  # noqa: B008  # frozen
     watch: Watch = _silent,
+    memory: Memory | None = None,
     make_executor: MakeExecutor = local_executor,
     note: Callable[[str], None] = _warn,
 ) -> Result:
@@ -166,6 +177,7 @@ def resume(
         policy: The one that the study remembers if None.
         options: How the session runs.
         watch: Called now and then with the study and what runs.
+        memory: Holds what the study's predictor prepares, for a `watch` that predicts too.
         make_executor: Where units run.
         note: Called with a line that the user should read; a warning if nobody else takes it.
 
@@ -192,7 +204,9 @@ def resume(
         refuse_side_by_side(chosen, count)
         executor = _made(make_executor, spec, count, folder, options)
         try:
-            return _session(store, journal, folder, chosen, executor, options, watch, count, more)
+            return _session(
+                store, journal, folder, chosen, executor, options, watch, count, more, memory
+            )
         finally:
             executor.close(0.0)
 
@@ -207,6 +221,7 @@ def _session(
     watch: Watch,
     workers: int,
     more: Budget | None = None,
+    memory: Memory | None = None,
 ) -> Result:
     """One session of a study, from taking it over to letting go of it."""
     state = journal.state
@@ -225,6 +240,7 @@ def _session(
         ),
         store.renew,
         watch,
+        Memory() if memory is None else memory,
     )
     driver = Driver(rooms, options, clock)
     with catching() as interrupts:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bhpt.beliefs.learned.ends import Histogram, LearnedEnds
+from bhpt.beliefs.learned.ends import Histogram, LearnedPredictor
 from bhpt.beliefs.learned.network import EDGES
 from bhpt.beliefs.learned.network_inputs import at_rest
 from bhpt.beliefs.learned.weights import shipped
@@ -16,7 +16,12 @@ from tests.beliefs.learned.cases import UNTRAINED, named, study, with_losses
 
 BINS = len(EDGES) + 1
 ASKED = (0.05, 0.25, 0.5, 0.75, 0.95)
-PREDICTOR = LearnedEnds(shipped("ends"))
+PREDICTOR = LearnedPredictor(shipped("ends"))
+
+
+def ends_of(view: View) -> FloatArray:
+    """The quantiles asked for, [Q, K]."""
+    return PREDICTOR.predict(view).quantiles(ASKED)
 
 
 def histogram(floor: float = -np.inf) -> Histogram:
@@ -77,7 +82,7 @@ def test_quantiles_rise_and_stay_below_the_loss_so_far() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_ends_of_a_study_are_ordered_and_below_what_was_reached(seed: int) -> None:
     view = study(seed)
-    found = PREDICTOR.ends(view, ASKED)
+    found = ends_of(view)
     assert found.shape == (5, view.arms)
     assert np.all(np.diff(found, axis=0) >= 0)
     reached = np.full(view.arms, UNTRAINED)
@@ -92,31 +97,29 @@ def test_ends_scale_and_shift_with_losses(seed: int) -> None:
     losses = view.curves.losses - 50  # below zero, so there is no floor
     low = with_losses(view, losses, untrained=UNTRAINED - 50)
     scaled = with_losses(view, 8 * losses, untrained=8 * (UNTRAINED - 50))
-    ends, larger = PREDICTOR.ends(low, ASKED), PREDICTOR.ends(scaled, ASKED)
+    ends, larger = ends_of(low), ends_of(scaled)
     np.testing.assert_allclose(larger, 8 * ends, rtol=1e-5)
-    np.testing.assert_allclose(PREDICTOR.ends(view, ASKED), np.maximum(ends + 50, 0), atol=1e-4)
+    np.testing.assert_allclose(ends_of(view), np.maximum(ends + 50, 0), atol=1e-4)
 
 
 def test_arms_in_flight_are_predicted_like_others() -> None:
     view = study(2)
     flying = replace(view, pending=np.array([*view.curves.visited[:2], 8]))
-    np.testing.assert_array_equal(PREDICTOR.ends(flying, ASKED), PREDICTOR.ends(view, ASKED))
+    np.testing.assert_array_equal(ends_of(flying), ends_of(view))
     assert at_rest(view) is view
     assert not len(at_rest(flying).pending)
 
 
 def test_names_are_not_asked() -> None:
     view = named(2, columns=0)
-    np.testing.assert_array_equal(
-        PREDICTOR.ends(view, ASKED), PREDICTOR.ends(replace(view, meanings=None), ASKED)
-    )
+    np.testing.assert_array_equal(ends_of(view), ends_of(replace(view, meanings=None)))
 
 
 def test_arms_that_cannot_go_on_end_as_they_are() -> None:
     curves = Curves.of([[1.0, 0.5, 0.7], [0.9, 0.8], [0.7], []], 3)
     costs = np.array([1.0, 1.0, 9.0, 9.0])
     view = View(curves, 1, 2.0, costs, np.zeros((4, 1)), untrained=2.0)
-    found = PREDICTOR.ends(view, ASKED)
+    found = ends_of(view)
     np.testing.assert_allclose(found[:, [0, 2]], np.tile([0.5, 0.7], (5, 1)))
     assert found[0, 1] < 0.8  # this one can
     assert np.isnan(found[:, 3]).all()  # not looked at
@@ -124,12 +127,12 @@ def test_arms_that_cannot_go_on_end_as_they_are() -> None:
 
 def test_nothing_is_predicted_before_anything_has_improved() -> None:
     nothing = study(0, reports=0)
-    assert np.isnan(PREDICTOR.ends(nothing, ASKED)).all()
-    assert np.isnan(PREDICTOR.ends(replace(nothing, left=0.0), ASKED)).all()
-    assert np.isnan(PREDICTOR.ends(replace(nothing, pending=np.arange(9)), ASKED)).all()
+    assert np.isnan(ends_of(nothing)).all()
+    assert np.isnan(ends_of(replace(nothing, left=0.0))).all()
+    assert np.isnan(ends_of(replace(nothing, pending=np.arange(9)))).all()
     view = study(0)
     useless = with_losses(view, np.full_like(view.curves.losses, np.nan))
-    assert np.isnan(PREDICTOR.ends(useless, ASKED)).all()
+    assert np.isnan(ends_of(useless)).all()
 
 
 def test_several_workers_are_predicted_for_like_one_with_their_horizons() -> None:
@@ -137,9 +140,9 @@ def test_several_workers_are_predicted_for_like_one_with_their_horizons() -> Non
     view = study(3)
     beside = replace(view, left=4 * view.left, split=4)
     np.testing.assert_array_equal(view.horizon, beside.horizon)
-    np.testing.assert_allclose(PREDICTOR.ends(view, ASKED), PREDICTOR.ends(beside, ASKED))
+    np.testing.assert_allclose(ends_of(view), ends_of(beside))
     flying = replace(beside, pending=view.curves.visited[:2])
-    np.testing.assert_allclose(PREDICTOR.ends(view, ASKED), PREDICTOR.ends(flying, ASKED))
+    np.testing.assert_allclose(ends_of(view), ends_of(flying))
 
 
 def test_the_last_units_of_several_workers_have_a_horizon() -> None:
@@ -151,7 +154,7 @@ def test_the_last_units_of_several_workers_have_a_horizon() -> None:
 
 def test_chances_are_chances() -> None:
     view = study(1)
-    drawn = PREDICTOR.histogram(view)
+    drawn = PREDICTOR.predict(view).histogram
     np.testing.assert_allclose(drawn.chances.sum(axis=1), 1, rtol=1e-5)
     assert drawn.chances.min() >= 0
     assert drawn.scale == pytest.approx(UNTRAINED - view.curves.best)

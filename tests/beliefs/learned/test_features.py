@@ -11,10 +11,10 @@ from hypothesis.extra.numpy import arrays
 from bhpt.beliefs.learned.features import NOISE, OPINIONS, Geometry, Moment, features, geometry
 from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.beliefs.learned.network import preferences, trunk
-from bhpt.beliefs.learned.network_inputs import looked_at, observe, see, tried_too
+from bhpt.beliefs.learned.network_inputs import after_trying, looked_at, observe, see, tried_too
 from bhpt.beliefs.learned.schema import OPINION_NAMES, STUDY_FEATURES, arm_column
 from bhpt.beliefs.scale import estimate_untrained
-from bhpt.domain import Curves, FloatArray, IntArray, View
+from bhpt.domain import Curves, FloatArray, IntArray, Memory, View
 from bhpt.spaces import ROLES, encode_roles
 from tests.beliefs.learned.cases import (
     KNOWING,
@@ -449,8 +449,8 @@ def test_expected_is_gaussian_process_regression() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_covariance_is_followed_from_arm_to_arm(seed: int) -> None:
-    """Unit by unit it is what it is all at once, and after a resume the same to the last bit."""
+def test_the_covariance_is_that_given_the_arms_tried(seed: int) -> None:
+    """Whatever was remembered, and after a resume the same to the last bit."""
     view = named(seed)
     rows = np.arange(view.arms)
     for reports in range(len(view.curves.reports) + 1):
@@ -458,7 +458,7 @@ def test_the_covariance_is_followed_from_arm_to_arm(seed: int) -> None:
         moment, shape = observe(earlier, rows, KNOWING)
         expected = posterior(shape.prior, moment.n > 0)
         np.testing.assert_allclose(moment.covariance, expected, atol=1e-10)
-        resumed = replace(earlier, features=view.features.copy())
+        resumed = replace(earlier, features=view.features.copy(), memory=Memory())
         np.testing.assert_array_equal(
             observe(resumed, rows, KNOWING)[0].covariance, moment.covariance
         )
@@ -478,3 +478,5 @@ def test_other_arms_tried_are_not_taken_for_those_before() -> None:
         for arm in order:
             step_by_step = tried_too(step_by_step, arm)
         np.testing.assert_array_equal(moment.covariance, step_by_step)
+        at_once = after_trying(shape.prior, np.array(order, np.int64))
+        np.testing.assert_allclose(at_once, expected, atol=1e-10)

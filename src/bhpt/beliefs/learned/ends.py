@@ -1,23 +1,33 @@
 """The learned predictor: how low a curve will get within its horizon, as a histogram.
 
+Marginals come from the network; what it does not say is how the errors of different arms hang
+together. Joint draws take them as a Gaussian copula with one correlation for all pairs, measured
+on tables of real curves. A path through all epochs takes one uniform number an arm and reads it
+off the histograms for several horizons, so that an arm which is lucky at one is lucky at all.
+
 Notation:
-    K  arms, R  arms looked at, Q  quantiles
+    K  arms, R  arms looked at, A  some of them, Q  quantiles, T  epochs of a full training
     w  further improvement of an arm, in units of S, the best improvement of all so far
+    u_k  uniform number of arm k: the part of its possible ends that are lower
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.special import ndtr
 
+from bhpt.beliefs.learned.features import Geometry, Moment, features
 from bhpt.beliefs.learned.network import EDGES, histogram, trunk
-from bhpt.beliefs.learned.network_inputs import at_rest, see
+from bhpt.beliefs.learned.network_inputs import at_rest, looked_at, observe
 from bhpt.beliefs.learned.weights import NetworkWeights
+from bhpt.beliefs.predictor import lowest_possible
 from bhpt.beliefs.scale import untrained_loss
-from bhpt.domain import FloatArray, IntArray, View
+from bhpt.domain import BoolArray, FloatArray, IntArray, View
 
 _LOW = np.array([0.0, *EDGES])  # of each bin
+_COMMON = 0.17  # of two arms' errors: measured on tables that a network had not seen
 _HIGH = np.array([0.0, *EDGES[1:], 2 * EDGES[-1]])  # the first bin stands for no improvement
 
 
@@ -41,15 +51,22 @@ class Histogram:
 
     def quantiles(self, probabilities: Sequence[float]) -> FloatArray:
         """Quantiles of the lowest loss at the horizon, [Q, R]."""
-        below = np.cumsum(self.chances, axis=1)
-        found = []
-        for p in probabilities:
-            upper = np.minimum((below < 1 - p).sum(axis=1), self.chances.shape[1] - 1)
-            mass = np.take_along_axis(self.chances, upper[:, None], axis=1)[:, 0]
-            end = np.take_along_axis(below, upper[:, None], axis=1)[:, 0]
-            part = np.clip(1 - (end - (1 - p)) / np.maximum(mass, 1e-12), 0.0, 1.0)
-            found.append(_between(_LOW[upper], _HIGH[upper], part))
-        return np.maximum(self.now - self.scale * np.stack(found), self.floor)
+        asked = np.repeat(np.asarray(probabilities, float)[:, None], len(self.arms), axis=1)
+        return self.at(asked, np.arange(len(self.arms)))
+
+    def at(self, probabilities: FloatArray, places: IntArray) -> FloatArray:
+        """Quantiles of the lowest loss at the horizon, of arms by their places, [S, A]."""
+        chances = self.chances[places]
+        below = np.cumsum(chances, axis=1)
+        above = 1 - probabilities
+        upper = np.zeros(above.shape, np.int64)
+        for place, row in enumerate(below):
+            upper[:, place] = np.searchsorted(row, above[:, place])
+        upper = np.minimum(upper, chances.shape[1] - 1)
+        each = np.arange(len(places))
+        part = 1 - (below[each, upper] - above) / np.maximum(chances[each, upper], 1e-12)
+        gained = _between(_LOW[upper], _HIGH[upper], np.clip(part, 0.0, 1.0))
+        return np.maximum(self.now[places] - self.scale * gained, self.floor)
 
     def mean(self) -> FloatArray:
         """Expected lowest loss at the horizon, [R]."""
@@ -63,12 +80,6 @@ class Histogram:
     def mean_at_most(self, loss: float) -> FloatArray:
         """Expected lower one of this loss and the lowest loss at the horizon, [R]."""
         return np.asarray((self.chances * np.minimum(self._ends, loss)).sum(axis=1))
-
-    def by_arm(self, values: FloatArray, arms: int) -> FloatArray:
-        """Values of the arms looked at, [R], as those of all arms, NaN for the others, [K]."""
-        found = np.full(arms, np.nan)
-        found[self.arms] = values
-        return found
 
     @cached_property
     def _ends(self) -> FloatArray:
@@ -86,32 +97,171 @@ _MIDDLE = _between(_LOW, _HIGH, np.full(len(_LOW), 0.5))
 
 
 @dataclass(frozen=True, eq=False)
-class LearnedEnds:
+class Sighting:
+    """What the network is told of a view, its horizons aside.
+
+    Attributes:
+        view: The view, without units in flight.
+        rows: Arms looked at, [R].
+        moment: Their state.
+        shape: How their configurations lie.
+    """
+
+    view: View
+    rows: IntArray
+    moment: Moment
+    shape: Geometry
+
+    @property
+    def horizon(self) -> IntArray:
+        """Units that each arm looked at can still run, [R]."""
+        return self.view.horizon[self.rows]
+
+
+@dataclass(frozen=True)
+class LearnedPredictor:
     """Predicts ends with a network that was trained on many curves."""
 
     weights: NetworkWeights
 
-    def histogram(self, view: View) -> Histogram:
-        """Chances of further improvement of each arm within its horizon."""
-        view = at_rest(view)
-        sight = see(view, self.weights)
-        moment = sight.moment
-        made = trunk(np, self.weights, sight.arms, sight.study, moment.exists)
-        raw = histogram(self.weights, made)
-        chances = np.exp(raw - raw.max(axis=1, keepdims=True))
-        chances /= chances.sum(axis=1, keepdims=True)
-        chances[view.horizon[sight.rows] == 0] = np.eye(1, chances.shape[1])  # ends as it is
-        gained = moment.q[np.arange(len(sight.rows)), moment.n]
-        start = untrained_loss(view.curves, view.untrained)
-        floor = 0.0 if view.curves.best >= 0 else -np.inf
-        return Histogram(sight.rows, chances, start - gained, float(gained.max()), floor)
+    def predict(self, view: View) -> "HistogramEnds":
+        """The ends of all arms within their horizons; unknown before anything has improved."""
+        rest = at_rest(view)
+        rows = looked_at(rest, self.weights)
+        sighting = Sighting(rest, rows, *observe(rest, rows, self.weights))
+        return HistogramEnds(view, self, sighting, view.horizon)
 
-    def ends(self, view: View, quantiles: Sequence[float]) -> FloatArray:
-        """Quantiles of the lowest loss that each arm will have had, [Q, K]; NaN if unknown."""
-        found = np.full((len(quantiles), view.arms), np.nan)
-        if not view.curves.longest:
-            return found
-        drawn = self.histogram(view)
-        if drawn.scale > 0:
-            found[:, drawn.arms] = drawn.quantiles(quantiles)
+    def histogram(self, sighting: Sighting, horizon: IntArray) -> Histogram:
+        """Chances of further improvement of each arm looked at within a horizon in units, [R]."""
+        moment, view = sighting.moment, sighting.view
+        gained = moment.q[np.arange(len(sighting.rows)), moment.n]
+        scale = float(gained.max(initial=0.0))
+        chances = self._chances(sighting, horizon) if scale else np.zeros((len(gained), len(_LOW)))
+        now = untrained_loss(view.curves, view.untrained) - gained
+        return Histogram(sighting.rows, chances, now, scale, lowest_possible(view))
+
+    def _chances(self, sighting: Sighting, horizon: IntArray) -> FloatArray:
+        """What the network says, as probabilities of the bins, [R, bins]."""
+        moment = sighting.moment
+        bought = np.where(horizon == sighting.horizon, moment.r, horizon)
+        arms, study = features(np, replace(moment, r=bought), sighting.shape)
+        made = trunk(
+            np, self.weights, arms.astype(np.float32), study.astype(np.float32), moment.exists
+        )
+        raw = histogram(self.weights, made)
+        chances: FloatArray = np.exp(raw - raw.max(axis=1, keepdims=True))
+        chances /= chances.sum(axis=1, keepdims=True)
+        chances[horizon == 0] = np.eye(1, chances.shape[1])  # ends as it is
+        return chances
+
+
+@dataclass(frozen=True, eq=False)
+class HistogramEnds:
+    """The ends of all arms of a view, NaN for arms that are not looked at.
+
+    Attributes:
+        view: The moment.
+        predictor: Whose they are.
+        sighting: What it was told.
+        horizon: Units that each arm is trained for, [K].
+    """
+
+    view: View
+    predictor: LearnedPredictor
+    sighting: Sighting
+    horizon: IntArray
+
+    def mean(self) -> FloatArray:
+        """E[e_k], [K]."""
+        return self._by_arm(self.histogram.mean())
+
+    def deviation(self) -> FloatArray:
+        """Standard deviation of e_k, [K]."""
+        return self._by_arm(self.histogram.deviation())
+
+    def mean_at_most(self, loss: float) -> FloatArray:
+        """E[min(e_k, loss)], [K]."""
+        return self._by_arm(self.histogram.mean_at_most(loss))
+
+    def quantiles(self, probabilities: Sequence[float]) -> FloatArray:
+        """Quantiles of e_k, [Q, K]."""
+        found = self.histogram.quantiles(probabilities)
+        return np.stack([self._by_arm(row) for row in found])
+
+    def draws(self, arms: IntArray, size: int, rng: np.random.Generator) -> FloatArray:
+        """Joint draws of e_k for some arms, [S, A]."""
+        places, known = self._places(arms)
+        drawn = np.full((size, len(arms)), np.nan)
+        drawn[:, known] = self.histogram.at(_uniform(size, len(arms), rng)[:, known], places)
+        return drawn
+
+    def paths(self, arms: IntArray, size: int, rng: np.random.Generator) -> FloatArray:
+        """Joint draws of how the lowest loss of some arms falls as they train, [S, A, T + 1]."""
+        places, known = self._places(arms)
+        uniform = _uniform(size, len(arms), rng)[:, known]
+        ladder = horizons(self.view.full)
+        rungs = np.stack([self._reached(units, uniform, places) for units in ladder], axis=2)
+        rungs = np.minimum.accumulate(rungs, axis=2)
+        drawn = np.full((size, len(arms), self.view.curves.epochs + 1), np.nan)
+        for column, place in zip(np.flatnonzero(known), range(len(places)), strict=True):
+            count = int(self.view.curves.count_by_arm[arms[column]])
+            drawn[:, column] = self._path(rungs[:, place], ladder, count)
+        return drawn
+
+    def within(self, horizon: IntArray) -> "HistogramEnds":
+        """The same view, with other horizons in units, [K]."""
+        return replace(self, horizon=horizon)
+
+    @cached_property
+    def histogram(self) -> Histogram:
+        """Chances of further improvement of the arms looked at."""
+        return self.predictor.histogram(self.sighting, self.horizon[self.sighting.rows])
+
+    def _by_arm(self, values: FloatArray) -> FloatArray:
+        """Values of the arms looked at, [R], as those of all arms, NaN for the others, [K]."""
+        found = np.full(self.view.arms, np.nan)
+        if self.histogram.scale > 0:
+            found[self.sighting.rows] = values
         return found
+
+    def _places(self, arms: IntArray) -> tuple[IntArray, BoolArray]:
+        """Places of those of the arms that are known, and which these are, [A]."""
+        rows = self.sighting.rows
+        if not self.histogram.scale:
+            return np.zeros(0, np.int64), np.zeros(len(arms), bool)
+        places = np.minimum(np.searchsorted(rows, arms), len(rows) - 1)
+        known: BoolArray = rows[places] == arms
+        return places[known], known
+
+    def _reached(self, units: int, uniform: FloatArray, places: IntArray) -> FloatArray:
+        """The lowest losses of arms after so many further units, [S, A]."""
+        horizon = np.minimum(units, self.view.remaining[self.sighting.rows])
+        return self.predictor.histogram(self.sighting, horizon).at(uniform, places)
+
+    def _path(self, rungs: FloatArray, ladder: IntArray, count: int) -> FloatArray:
+        """The path of one arm, from its losses at some horizons, [S, T + 1].
+
+        Between two horizons it falls evenly in the logarithm of the units.
+        """
+        epochs = np.arange(self.view.curves.epochs + 1)
+        further = np.log1p(np.maximum(epochs - count, 0) / self.view.unit)
+        at = np.log1p(ladder)
+        upper = np.clip(np.searchsorted(at, further), 1, len(at) - 1)
+        part = (further - at[upper - 1]) / (at[upper] - at[upper - 1])
+        low, high = rungs[:, upper - 1], rungs[:, upper]
+        path: FloatArray = low + (high - low) * np.clip(part, 0.0, 1.0)
+        return path
+
+
+def horizons(full: int) -> IntArray:
+    """Units at which paths are predicted: none, powers of two, and a full training."""
+    powers = 2 ** np.arange(int(np.log2(full)) + 1)
+    return np.unique([0, *powers, full])
+
+
+def _uniform(size: int, arms: int, rng: np.random.Generator) -> FloatArray:
+    """u, uniform for every arm and alike for all of them in one draw, [S, A]."""
+    common = np.sqrt(_COMMON) * rng.standard_normal((size, 1))
+    own = np.sqrt(1 - _COMMON) * rng.standard_normal((size, arms))
+    uniform: FloatArray = ndtr(common + own)
+    return uniform

@@ -1,4 +1,9 @@
-"""From a view to what the networks are told.
+"""From a view to the inputs of the networks.
+
+The networks look at a bounded number of arms, so that a decision takes as long in a study of
+many thousand units as in a short one: all arms of a small study; of a large one the untried arms
+that come first, those in flight, those reported lately, and of the others that were tried the
+best at each stage of training.
 
 Notation:
     K  arms, R  arms looked at, T  units of a full training, n_k  units of arm k
@@ -6,7 +11,6 @@ Notation:
 """
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
@@ -22,9 +26,13 @@ from bhpt.beliefs.learned.features import (
 from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.beliefs.learned.weights import NetworkWeights
 from bhpt.beliefs.scale import untrained_loss
-from bhpt.domain import FloatArray, IntArray, View
+from bhpt.beliefs.triangular import cholesky, solve_lower
+from bhpt.domain import BoolArray, Curves, FloatArray, IntArray, Slot, View
 
+MOST_LOOKED_AT = 256  # arms, beside those that must be
 _MOST_UNTRIED = 100  # of more untried arms, as many are looked at, as in training
+_RANKED_EVERY = 16  # reports: in between, the arms looked at stay the same where they can
+_FEW = 128  # arms whose covariance is followed from tried arm to tried arm
 _SOME = 2000  # arms by chance that are judged by their names
 _LIKED = 50  # of these, the best by their names are looked at first
 _CHANCE = 5  # the stream of random numbers that chooses them
@@ -32,7 +40,7 @@ _CHANCE = 5  # the stream of random numbers that chooses them
 
 @dataclass(frozen=True, eq=False)
 class Sight:
-    """What the networks are told of a view.
+    """The inputs of a network.
 
     Attributes:
         rows: Arms looked at, in order, [R].
@@ -47,28 +55,8 @@ class Sight:
     study: FloatArray
 
 
-class _Same:
-    """An array as a key of what is remembered, told apart by identity.
-
-    What lies in a view's arrays never changes, so it need not be compared at every decision.
-    """
-
-    __slots__ = ("array",)
-
-    def __init__(self, array: FloatArray) -> None:
-        self.array = array
-
-    def __hash__(self) -> int:
-        """Of the object; it lives as long as the key."""
-        return id(self.array)
-
-    def __eq__(self, other: object) -> bool:
-        """Whether it is this very array."""
-        return isinstance(other, _Same) and self.array is other.array
-
-
 def see(view: View, trained: NetworkWeights) -> Sight:
-    """Look at a view, as a network does that knows what it knows: of names nothing, perhaps."""
+    """The inputs of a network; names count only for one that was trained with names."""
     rows = looked_at(view, trained)
     moment, shape = observe(view, rows, trained)
     arms, study = features(np, moment, shape)
@@ -98,47 +86,98 @@ def at_rest(view: View) -> View:
 def names_tell(view: View, trained: NetworkWeights) -> bool:
     """Whether the network has an opinion about these arms, before anything is trained."""
     named = _named(view, trained)
-    return named is not None and _names_tell(named, trained)
+    if named is None:
+        return False
+    slot: Slot[bool] = Slot("names tell", trained)
+    return view.memory.recall(slot, (named,), lambda: _differ(named, trained))
 
 
-def _named(view: View, trained: NetworkWeights) -> _Same | None:
-    """What names mean, if there are any and the network knows some."""
-    if view.meanings is None or not trained.knows_names:
-        return None
-    return _Same(view.meanings)
+def _named(view: View, trained: NetworkWeights) -> FloatArray | None:
+    """What names mean, if there are any and the network knows some, [K, M]."""
+    return view.meanings if trained.knows_names else None
 
 
-@lru_cache(maxsize=2)
-def _names_tell(named: _Same, trained: NetworkWeights) -> bool:
+def _differ(named: FloatArray, trained: NetworkWeights) -> bool:
     """Whether opinions about the first arms differ at all."""
-    said = opinions(np, trained, named.array[:_SOME])
+    said = opinions(np, trained, named[:_SOME])
     return float(said[:, 0].std()) > UNSURE
 
 
 def looked_at(view: View, trained: NetworkWeights) -> IntArray:
-    """All arms that were tried, run or can, but of very many untried ones only a part, [R]."""
+    """Arms that the network looks at, in order, [R].
+
+    All that were tried, run or can, but of very many untried ones only a part, and of very many
+    tried ones too.
+    """
     tried = view.curves.count_by_arm > 0
     tried[view.pending] = True
     fresh = view.choosable & ~tried
     others = view.arms - int(np.count_nonzero(fresh))
     if view.arms - others > _MOST_UNTRIED:
-        first = _order(view.arms, view.seed, _named(view, trained), trained)
-        first = first[: others + _MOST_UNTRIED]
-        tried[first[fresh[first]][:_MOST_UNTRIED]] = True
-        return np.flatnonzero(tried)
+        first = _order(view, trained)[: others + _MOST_UNTRIED]
+        chosen = first[fresh[first]][:_MOST_UNTRIED]
+        fresh = np.zeros(view.arms, bool)
+        fresh[chosen] = True
+    room = MOST_LOOKED_AT - int(np.count_nonzero(fresh))
+    if np.count_nonzero(tried) > room:
+        tried = worth_a_look(view, room)
     return np.flatnonzero(tried | fresh)
 
 
-@lru_cache(maxsize=2)
-def _order(arms: int, seed: int, named: _Same | None, trained: NetworkWeights) -> IntArray:
+def worth_a_look(view: View, room: int) -> BoolArray:
+    """Which of very many tried arms are looked at, about `room` of them, [K].
+
+    The arms in flight, the leader and those reported lately; then the best of each stage of
+    training, as they stood when the reports were last a multiple of some. So the choice changes
+    rarely, and what is computed from it can be kept.
+    """
+    curves = view.curves
+    before = len(curves.reports) - len(curves.reports) % _RANKED_EVERY
+    chosen = np.zeros(view.arms, bool)
+    chosen[view.pending] = True
+    chosen[curves.visited[curves.reports[before - _RANKED_EVERY :, 0]]] = True
+    chosen[curves.visited[curves.best_by_row.argmin()]] = True
+    order = by_standing(curves.first(before), view.unit)
+    left = room - int(np.count_nonzero(chosen))
+    chosen[order[~chosen[order]][: max(left, 0)]] = True
+    return chosen
+
+
+def by_standing(curves: Curves, unit: int) -> IntArray:
+    """Visited arms from the most to the least worth a look, [V].
+
+    An arm is compared with those of its stage, which have had as many units up to a factor of
+    two: first come the best of every stage, then the second ones, and so on.
+    """
+    units = np.maximum(-(-curves.counts // unit), 1)
+    stage = np.floor(np.log2(units)).astype(np.int64)
+    loss = curves.best_by_row
+    by_stage = np.lexsort((curves.visited, loss, stage))
+    starts = np.searchsorted(stage[by_stage], np.arange(stage.max(initial=0) + 1))
+    rank = np.empty(len(loss), np.int64)
+    rank[by_stage] = np.arange(len(loss)) - starts[stage[by_stage]]
+    order: IntArray = curves.visited[np.lexsort((curves.visited, loss, rank))]
+    return order
+
+
+def _order(view: View, trained: NetworkWeights) -> IntArray:
     """The order in which untried arms are looked at, [K].
 
     By chance, but first come some that are expected to end best, if names tell.
     """
+    named = _named(view, trained) if names_tell(view, trained) else None
+    slot: Slot[IntArray] = Slot("order of untried arms", trained)
+    inputs = (view.arms, view.seed, named)
+    return view.memory.recall(slot, inputs, lambda: _drawn_order(*inputs, trained))
+
+
+def _drawn_order(
+    arms: int, seed: int, named: FloatArray | None, trained: NetworkWeights
+) -> IntArray:
     order = np.argsort(np.random.default_rng((seed, _CHANCE)).random(arms))
-    if named is None or not _names_tell(named, trained):
+    if named is None:
         return order
-    said = opinions(np, trained, named.array[order[:_SOME]])[:, 0]
+    said = opinions(np, trained, named[order[:_SOME]])[:, 0]
     first = np.argsort(-said, kind="stable")[:_LIKED]
     return np.concatenate([order[first], np.delete(order, first)])
 
@@ -147,13 +186,16 @@ def observe(view: View, rows: IntArray, trained: NetworkWeights) -> tuple[Moment
     """The state of these arms, and how their configurations lie."""
     curves = view.curves
     n = -(-curves.count_by_arm[rows] // view.unit)
-    tried = np.searchsorted(rows, curves.visited)
-    shape = _geometry(_Same(view.features), _named(view, trained), rows.tobytes(), trained)
+    place = np.full(view.arms, -1)
+    place[rows] = np.arange(len(rows))
+    seen = np.flatnonzero(place[curves.visited] >= 0)
+    tried = place[curves.visited[seen]]
+    shape = _shape(view, rows, trained)
     latest = curves.visited[curves.reports[-1, 0]] if len(curves.reports) else -1
     flying = np.zeros(view.arms)
     flying[view.pending] = 1.0
     moment = Moment(
-        q=improvements(view, tried, len(rows), int(n.max(initial=0))),
+        q=improvements(view, seen, tried, len(rows), int(n.max(initial=0))),
         n=n,
         r=view.bought_now[rows].astype(float),
         total=float(view.full),
@@ -162,49 +204,63 @@ def observe(view: View, rows: IntArray, trained: NetworkWeights) -> tuple[Moment
         last=(rows == latest).astype(float),
         flying=flying[rows],
         workers=float(max(view.lanes, view.split)),
-        covariance=_followed(shape).after(tried.tobytes()),
+        covariance=_covariances(view, shape, trained).after(tried),
     )
     return moment, shape
 
 
-@lru_cache(maxsize=2)
-def _geometry(
-    configs: _Same, named: _Same | None, rows: bytes, trained: NetworkWeights
+def _shape(view: View, rows: IntArray, trained: NetworkWeights) -> Geometry:
+    """Neighbourhoods and opinions, made once for a choice of arms and not for every decision."""
+    slot: Slot[Geometry] = Slot("geometry", trained)
+    inputs = (view.features, _named(view, trained), rows)
+    return view.memory.recall(slot, inputs, lambda: _made_shape(*inputs, trained))
+
+
+def _made_shape(
+    configs: FloatArray, named: FloatArray | None, rows: IntArray, trained: NetworkWeights
 ) -> Geometry:
-    """Neighbourhoods and opinions, made once for a study and not for every decision."""
-    chosen = np.frombuffer(rows, np.int64)
-    x = configs.array[chosen].astype(float)
+    x = configs[rows].astype(float)
     said = np.zeros((len(x), OPINIONS))
     if named is not None:
-        said = opinions(np, trained, named.array[chosen].astype(float))
+        said = opinions(np, trained, named[rows].astype(float))
     return geometry(np, x, np.ones(len(x)), np.ones(x.shape[1]), said)
 
 
-class _Followed:
-    """The covariance of what arms are like, followed from tried arm to tried arm.
+def _covariances(view: View, shape: Geometry, trained: NetworkWeights) -> "Covariances":
+    slot: Slot[Covariances] = Slot("covariances of arms", trained)
+    return view.memory.recall(slot, (shape.prior,), lambda: Covariances(shape.prior))
 
-    It is always made arm by arm in the order in which they were first reported, so a study that
-    is resumed gets the same numbers to the last bit.
+
+class Covariances:
+    """The covariance of what arms are like, given which of them have been tried.
+
+    Of few arms it is made arm by arm, in the order in which they were first reported, and the
+    latest one is where the next begins. Of many it is made at once, since a new arm is then
+    mostly one of another choice of arms. What was asked for before changes no bit of it.
+
+    Args:
+        prior: Before any arm has been tried, [R, R].
     """
 
     def __init__(self, prior: FloatArray) -> None:
         self._prior = prior
         self._latest = (b"", prior)
 
-    def after(self, tried: bytes) -> FloatArray:
-        """Once these have been tried, indices in their order, [R, R]."""
+    def after(self, tried: IntArray) -> FloatArray:
+        """Once these have been tried, places in their order, [R, R]."""
+        wanted = tried.tobytes()
         before, covariance = self._latest
-        if not tried.startswith(before):
-            before, covariance = b"", self._prior
-        for arm in np.frombuffer(tried[len(before) :], np.int64):
-            covariance = tried_too(covariance, int(arm))
-        self._latest = (tried, covariance)
+        if wanted == before:
+            return covariance
+        if len(self._prior) > _FEW:
+            covariance = after_trying(self._prior, tried)
+        else:
+            if not wanted.startswith(before):
+                before, covariance = b"", self._prior
+            for arm in np.frombuffer(wanted[len(before) :], np.int64):
+                covariance = tried_too(covariance, int(arm))
+        self._latest = (wanted, covariance)
         return covariance
-
-
-@lru_cache(maxsize=2)
-def _followed(shape: Geometry) -> _Followed:
-    return _Followed(shape.prior)
 
 
 def tried_too(covariance: FloatArray, arm: int) -> FloatArray:
@@ -214,23 +270,42 @@ def tried_too(covariance: FloatArray, arm: int) -> FloatArray:
     return left
 
 
-def improvements(view: View, tried: IntArray, looked: int, longest: int) -> FloatArray:
+def after_trying(prior: FloatArray, tried: IntArray) -> FloatArray:
+    """Covariance of what arms are like once some have been tried, [R, R].
+
+    Args:
+        prior: Before any has, [R, R].
+        tried: Which, by their places, [V].
+    """
+    cross = prior[tried]
+    among = cross[:, tried]
+    among[np.diag_indices(len(tried))] += NOISE
+    reduction = solve_lower(cholesky(among), cross)
+    left: FloatArray = prior - reduction.T @ reduction
+    return left
+
+
+def improvements(
+    view: View, seen: IntArray, tried: IntArray, looked: int, longest: int
+) -> FloatArray:
     """q, zero where not observed, [R, longest + 1] (at least two columns).
 
     Args:
         view: The study.
-        tried: Where the visited arms are among those looked at, [V].
+        seen: Rows of the curves of arms that are looked at, [V].
+        tried: Where these arms are among those looked at, [V].
         looked: How many these are, R.
-        longest: The most units that any arm has had.
+        longest: The most units that any of them has had.
     """
     curves, unit = view.curves, view.unit
     q = np.zeros((max(longest, 1) + 1, looked))
     if longest:
-        losses = curves.losses[:, : curves.longest]
-        usable = curves.observed & np.isfinite(losses)
+        stop = min(longest * unit, curves.longest)
+        losses = curves.losses[seen, :stop]
+        usable = (np.arange(stop) < curves.counts[seen][:, None]) & np.isfinite(losses)
         start = untrained_loss(curves, view.untrained)
         gained = np.where(usable, start - losses, 0.0)
         gained = np.maximum.accumulate(np.maximum(gained, 0.0), axis=1)
-        ends = np.minimum(np.arange(unit, longest * unit + 1, unit), curves.longest) - 1
+        ends = np.minimum(np.arange(unit, longest * unit + 1, unit), stop) - 1
         q[1:, tried] = gained.T.take(ends, axis=0)
     return q.T  # features run over units first

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bhpt.beliefs.freeze_thaw import Mixture
 from bhpt.beliefs.interface import Belief
+from bhpt.beliefs.mixture import Mixture
 from bhpt.beliefs.posterior import Posterior
 from bhpt.bench.baselines.expected_improvement import log_improvement
 from bhpt.bench.baselines.minimiser_entropy import Outcomes, information_gains

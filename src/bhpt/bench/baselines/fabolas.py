@@ -9,7 +9,6 @@ Notation:
 
 import hashlib
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from bhpt.bench.baselines import fabolas_model as model
 from bhpt.bench.baselines.expected_improvement import log_improvement
 from bhpt.bench.baselines.minimiser_entropy import Outcomes, information_gains
 from bhpt.domain import BoolArray, Curves, FloatArray, IntArray, View
-from bhpt.policies.interface import Decision, Explanation, refuse_side_by_side
+from bhpt.policies.interface import Decision, Explanation, SequentialPolicy, refuse_side_by_side
 
 _SCALE = Scale("log", running=False)
 _REPRESENTERS = 50  # arms among which the minimiser is sought, as in Fabolas
@@ -49,10 +48,8 @@ class FidelityLook:
     fitted: int
 
 
-class Fabolas:
+class Fabolas(SequentialPolicy):
     """Runs turn after turn; what it remembers of the last one only saves work."""
-
-    sequential: ClassVar[bool] = True
 
     def __init__(self) -> None:
         """Nothing is known before the first view."""

@@ -17,26 +17,25 @@ the paper's formula takes by quadrature too. A unit is imagined by its last loss
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from bhpt.beliefs.freeze_thaw import Mixture
 from bhpt.beliefs.interface import Belief
+from bhpt.beliefs.mixture import Mixture
 from bhpt.beliefs.posterior import Posterior
 from bhpt.bench.baselines.expected_improvement import improvement
 from bhpt.bench.baselines.minimiser_entropy import gauss_hermite
 from bhpt.domain import BoolArray, FloatArray, IntArray, View
 from bhpt.policies.action_values import pick
 from bhpt.policies.bhpt import horizon_epochs
-from bhpt.policies.interface import Decision, Explanation, refuse_side_by_side
+from bhpt.policies.interface import Decision, Explanation, SequentialPolicy, refuse_side_by_side
 
 _PATHS = 100_000  # numbers that the paths looked at together may hold: they stay in the cache
 _BLOCK = 16_384  # improvements computed at once: they stay in the processor's cache
 
 
 @dataclass(frozen=True, eq=False)
-class Rollout:
+class Rollout(SequentialPolicy):
     """Runs the arm with the highest U.
 
     Attributes:
@@ -48,7 +47,6 @@ class Rollout:
     belief: Belief
     horizon: int = 3
     nodes: int = 5
-    sequential: ClassVar[bool] = True
 
     def decide(self, view: View) -> Decision | None:
         """Run argmax U, with h cut to what the budget leaves."""

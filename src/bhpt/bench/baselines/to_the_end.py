@@ -5,12 +5,12 @@ the view: an arm that was started is continued, and only then is the chooser ask
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from bhpt.domain import FloatArray, IntArray, View
-from bhpt.policies.interface import Decision, Explanation, refuse_side_by_side
+from bhpt.policies.interface import Decision, Explanation, SequentialPolicy, refuse_side_by_side
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +35,10 @@ class Chooser(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class ToTheEnd:
+class ToTheEnd(SequentialPolicy):
     """A policy that trains each arm of a chooser to its end."""
 
     chooser: Chooser
-    sequential: ClassVar[bool] = True
 
     def decide(self, view: View) -> Decision | None:
         """Go on with the arm that was started; if there is none, choose one."""

@@ -1,0 +1,68 @@
+"""What is prepared once a study and used at every decision, held by whoever makes the views.
+
+A predictor or a policy is a pure function of a view. Some of what it computes is the same at
+every decision of a study (distances between configurations, a fitted model), so it is kept in the
+`Memory` that comes with the view. Every entry is kept beside the inputs that it was computed from
+and is used only for the same inputs: a fresh memory, or that of another study, costs time and
+changes nothing.
+"""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Slot(Generic[T]):
+    """A place in a memory for one value of type T.
+
+    Attributes:
+        name: What is kept there.
+        owner: Whose it is, by value: two predictors with the same parameters share their slots.
+    """
+
+    name: str
+    owner: Hashable = None
+
+
+class Memory:
+    """One value a slot, each with the inputs that it follows from."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Slot[Any], tuple[tuple[object, ...], Any]] = {}
+
+    def recall(self, slot: Slot[T], inputs: tuple[object, ...], make: Callable[[], T]) -> T:
+        """The value in a slot if it was made from the same inputs, else a new one that is kept.
+
+        Args:
+            slot: Where it is kept.
+            inputs: Everything that the value depends on. Arrays are compared by their numbers;
+                one that is the same object is the same, since arrays of a view never change.
+            make: Makes the value.
+        """
+        kept = self._kept.get(slot)
+        if kept is not None and all_same(kept[0], inputs):
+            value: T = kept[1]
+            return value
+        value = make()
+        self._kept[slot] = (inputs, value)
+        return value
+
+
+def all_same(left: tuple[object, ...], right: tuple[object, ...]) -> bool:
+    """Whether two lists of inputs are the same, arrays by their numbers."""
+    return len(left) == len(right) and all(map(_same, left, right))
+
+
+def _same(left: object, right: object) -> bool:
+    if left is right:
+        return True
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        if left.dtype != right.dtype or left.shape != right.shape:
+            return False
+        return bool(np.array_equal(left, right, equal_nan=left.dtype.kind == "f"))
+    return type(left) is type(right) and bool(left == right)

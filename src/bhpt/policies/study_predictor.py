@@ -1,0 +1,23 @@
+"""The one predictor of a study: that of its policy, else the learned one."""
+
+from bhpt.beliefs.learned.ends import LearnedPredictor
+from bhpt.beliefs.learned.weights import shipped
+from bhpt.beliefs.predictor import Predictor
+from bhpt.domain import Misuse
+from bhpt.policies.interface import Policy, PredictingPolicy
+from bhpt.policies.registry import make_policy
+
+
+def predictor_of(policy: Policy | None) -> Predictor:
+    """The predictor that a policy names; the learned one if it names none or is not known."""
+    if isinstance(policy, PredictingPolicy):
+        return policy.predictor
+    return LearnedPredictor(shipped("ends"))
+
+
+def policy_named(name: str) -> Policy | None:
+    """The policy that a study remembers; None if it was an object that has no name here."""
+    try:
+        return make_policy(name)
+    except Misuse:
+        return None

@@ -1,0 +1,119 @@
+"""What the predictor of a study says of it as it stands: for the live view and `status`."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bhpt.beliefs.predictor import Predictor
+from bhpt.domain import Memory, Objective
+from bhpt.policies.study_predictor import policy_named, predictor_of
+from bhpt.reports.worlds import Worlds, draw_worlds, look_at
+from bhpt.study import State
+
+_INTERVAL = (0.05, 0.5, 0.95)
+_SHARE = 0.05  # of the time may be spent on predictions for a live view
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A value that is not known yet: a middle and the ends of a 90% interval."""
+
+    low: float
+    middle: float
+    high: float
+
+    def shown(self, objective: Objective) -> "Interval":
+        """An interval of losses as one of the metric, in the user's direction."""
+        if objective.mode == "min":
+            return self
+        return Interval(-self.high, -self.middle, -self.low)
+
+
+@dataclass(frozen=True)
+class StudyPrediction:
+    """Where a study and its arms will end, with what is left of its budget.
+
+    Attributes:
+        final: The best loss of the study at its end.
+        ends: The lowest loss of each arm if what is left went to it, where that is known.
+    """
+
+    final: Interval
+    ends: dict[int, Interval] = field(default_factory=dict)
+
+
+Predict = Callable[[State], StudyPrediction | None]
+"""What is predicted of a study; None before anything is known, and when nothing can go on."""
+
+
+def predict_study(
+    state: State, predictor: Predictor | None = None, memory: Memory | None = None
+) -> StudyPrediction | None:
+    """What the study's predictor says of it now; None if nothing is known or can go on.
+
+    Args:
+        state: The study.
+        predictor: Its predictor; that of the policy that it remembers if None.
+        memory: What the predictor has prepared for the study; a fresh one if None.
+    """
+    if state.best is None or not (state.open or state.ledger.left > 0):
+        return None
+    if predictor is None:
+        predictor = predictor_of(policy_named(state.plan.policy))
+    # units in flight go on when all else is spent
+    amounts = (state.ledger.budget.amount,) if state.open else ()
+    worlds = draw_worlds(state, predictor, Memory() if memory is None else memory, amounts)
+    return None if worlds is None else _predicted(state, worlds)
+
+
+def _predicted(state: State, worlds: Worlds) -> StudyPrediction:
+    looked = look_at(state, 0.0)
+    chance = worlds.chance(0.0 if looked is None else None, looked)
+    outcome = worlds.outcome(0.0, chance, worlds.plans(chance))
+    final = Interval(outcome.low, outcome.expected, outcome.high)
+    low, middle, high = worlds.ends.quantiles(_INTERVAL)
+    known = np.flatnonzero(np.isfinite(middle))
+    ends = {int(k): Interval(float(low[k]), float(middle[k]), float(high[k])) for k in known}
+    return StudyPrediction(final, ends)
+
+
+class LivePrediction:
+    """Predictions for a view that is drawn again and again.
+
+    A prediction is made again when there is something new, and never so often that it takes more
+    than a small part of the time.
+
+    Args:
+        policy: Name of the policy that decides, if not the one that the study remembers.
+        memory: What the study's predictor has prepared.
+        now: The time, in seconds.
+    """
+
+    def __init__(
+        self,
+        policy: str | None,
+        memory: Memory,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._policy = policy
+        self._memory = memory
+        self._now = now
+        self._seen: tuple[int, int] | None = None
+        self._again_at = float("-inf")
+        self._latest: StudyPrediction | None = None
+        self._predictor: Predictor | None = None
+
+    def __call__(self, state: State) -> StudyPrediction | None:
+        """The latest prediction, a new one if it is time for it."""
+        seen = (len(state.attempts), state.reports)
+        started = self._now()
+        if seen == self._seen or started < self._again_at:
+            return self._latest
+        if self._predictor is None:
+            self._predictor = predictor_of(policy_named(self._policy or state.plan.policy))
+        self._latest = predict_study(state, self._predictor, self._memory)
+        ended = self._now()
+        self._seen, self._again_at = seen, ended + (ended - started) / _SHARE
+        return self._latest

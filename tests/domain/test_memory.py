@@ -1,0 +1,54 @@
+"""A memory: a value is used again for the same inputs, and for no others."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bhpt.domain import Memory, Slot
+
+SLOT: Slot[int] = Slot("number")
+
+
+class Counter:
+    """Makes 1, 2, 3, .. and so tells how often it was asked."""
+
+    def __init__(self) -> None:
+        self.made = 0
+
+    def __call__(self) -> int:
+        self.made += 1
+        return self.made
+
+
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=12))
+def test_only_the_same_inputs_are_recalled(asked: list[int]) -> None:
+    memory, count = Memory(), Counter()
+    latest = None
+    for one in asked:
+        before = count.made
+        memory.recall(SLOT, (one, np.array([one, np.nan])), count)
+        assert count.made == before + (one != latest)
+        latest = one
+
+
+def test_arrays_are_compared_by_their_numbers() -> None:
+    memory, count = Memory(), Counter()
+    array = np.array([1.0, np.nan])
+    for same in (array, array, array.copy()):
+        assert memory.recall(SLOT, (same,), count) == 1
+    assert memory.recall(SLOT, (np.array([1.0, 2.0]),), count) == 2
+    assert memory.recall(SLOT, (np.array([[1.0, 2.0]]),), count) == 3
+    assert memory.recall(SLOT, (np.array([[1, 2]]),), count) == 4
+    assert memory.recall(SLOT, (None,), count) == 5
+    assert memory.recall(SLOT, (None, None), count) == 6
+    assert memory.recall(SLOT, (np.array(["a"]),), count) == 7
+    assert memory.recall(SLOT, (np.array(["a"]),), count) == 7
+
+
+def test_slots_are_told_apart_by_name_and_owner() -> None:
+    memory, count = Memory(), Counter()
+    other: Slot[int] = Slot("number", "owner")
+    assert memory.recall(SLOT, (), count) == 1
+    assert memory.recall(other, (), count) == 2
+    assert memory.recall(Slot("number", "owner"), (), count) == 2
+    assert memory.recall(SLOT, (), count) == 1

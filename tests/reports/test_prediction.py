@@ -1,0 +1,66 @@
+"""Predictions for a view that is drawn again and again: only news, and only a part of the time."""
+
+import pytest
+
+from bhpt.domain import Memory
+from bhpt.reports import prediction
+from bhpt.reports.prediction import Interval, LivePrediction, StudyPrediction, predict_study
+from bhpt.study import State
+from tests.reports.cases import state_of, told
+
+SOME = StudyPrediction(Interval(0.1, 0.2, 0.3))
+
+
+class Clock:
+    """A clock that is set by hand; predicting takes a second of it."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+        self.asked = 0
+
+    def now(self) -> float:
+        return self.time
+
+    def predict(self, *_: object) -> StudyPrediction:
+        self.time += 1.0
+        self.asked += 1
+        return SOME
+
+
+def test_it_predicts_news_and_takes_a_small_part_of_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(prediction, "predict_study", clock.predict)
+    study = told("20 epochs", units=4)
+    live = LivePrediction(None, Memory(), clock.now)
+    assert live(study.state) is SOME
+    clock.time += 100
+    live(study.state)
+    assert clock.asked == 1  # nothing is new
+    unit = study.ask()
+    assert unit is not None
+    live(study.state)
+    assert clock.asked == 2
+    study.tell(unit, 0.5, seconds=1.0)
+    clock.time += 19
+    live(study.state)
+    assert clock.asked == 2  # it took a second: twenty seconds must pass
+    clock.time += 2
+    live(study.state)
+    assert clock.asked == 3
+
+
+@pytest.mark.parametrize("policy", [None, "bhpt"])
+def test_it_says_what_the_study_s_predictor_says(policy: str | None) -> None:
+    state = state_of("20 epochs", units=6)
+    found = LivePrediction(policy, Memory())(state)
+    assert found is not None
+    own = predict_study(state)
+    assert own is not None
+    assert (found.final == own.final) == (policy is None)
+
+
+def test_nothing_is_said_of_a_study_that_is_over() -> None:
+    state: State = state_of("6 epochs")
+    assert predict_study(state) is None
