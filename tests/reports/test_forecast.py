@@ -144,8 +144,6 @@ def test_another_kind_is_refused(spent: State) -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_status_and_forecast_say_the_same_of_what_is_left(policy: str, workers: int) -> None:
     """Whatever other amounts are looked at; units in flight included."""
-    if policy == "random" and workers > 1:
-        pytest.skip("random search trains one arm after the other")
     study = Study(SPACE, "16 epochs", max_epochs=12, policy=policy, workers=workers)
     for _ in range(8):
         unit = study.ask()
