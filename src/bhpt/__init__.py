@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from bhpt.domain.budget import Budget
     from bhpt.domain.curves import Curves
     from bhpt.domain.errors import Misuse
+    from bhpt.domain.objective import Objective
+    from bhpt.domain.results import UnitResult, Usage
+    from bhpt.domain.resume import Resume
     from bhpt.domain.view import View
     from bhpt.executors import Failure, FailureKind
-    from bhpt.executors.interface import Executor, Job, Report, Running
+    from bhpt.executors.interface import Executor, Job, Report, Running, TrainerGone
     from bhpt.policies.interface import Decision, Explanation, Policy
     from bhpt.reports.forecast import Forecast, forecast_study
     from bhpt.study.codec import decode_event, encode_event
@@ -51,16 +54,21 @@ __all__ = [
     "FourMethods",
     "Job",
     "Misuse",
+    "Objective",
     "Options",
     "Paused",
     "Policy",
     "Report",
     "Result",
+    "Resume",
     "Running",
     "Study",
     "TrainerBroken",
+    "TrainerGone",
     "TrainerSpec",
     "Training",
+    "UnitResult",
+    "Usage",
     "View",
     "__version__",
     "decode_event",
@@ -90,16 +98,21 @@ _HOMES = {
     "FourMethods": "bhpt.trainers.four_methods",
     "Job": "bhpt.executors.interface",
     "Misuse": "bhpt.domain.errors",
+    "Objective": "bhpt.domain.objective",
     "Options": "bhpt.tuning.options",
     "Paused": "bhpt.tuning.errors",
     "Policy": "bhpt.policies.interface",
     "Report": "bhpt.executors.interface",
+    "Resume": "bhpt.domain.resume",
     "Result": "bhpt.tuning.result",
     "Running": "bhpt.executors.interface",
     "Study": "bhpt.study.study",
     "TrainerBroken": "bhpt.tuning.errors",
+    "TrainerGone": "bhpt.executors.interface",
     "TrainerSpec": "bhpt.trainers.specs",
     "Training": "bhpt.study.plan",
+    "UnitResult": "bhpt.domain.results",
+    "Usage": "bhpt.domain.results",
     "View": "bhpt.domain.view",
     "decode_event": "bhpt.study.codec",
     "encode_event": "bhpt.study.codec",

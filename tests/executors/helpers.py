@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
-from bhpt.domain import Resume
-from bhpt.executors import Executor, Job, Report
+from bhpt.testing.executors import collect as collect
+from bhpt.testing.executors import resumed as resumed
+from bhpt.testing.executors import run as run
 from bhpt.trainers import Imported
 
 SAMPLES = Path(__file__).with_name("sample_trainers.py")
@@ -18,28 +18,6 @@ def freeze_folder(root: Path, attempt: int) -> Path:
     folder = root / f"attempt-{attempt}" / "files"
     folder.mkdir(parents=True)
     return folder
-
-
-def resumed(executor: Executor, job: Job) -> Job:
-    """The job as a driver submits it: with the live trainer if there is one."""
-    if job.done and executor.can_resume(job.arm, job.done):
-        return replace(job, resume=Resume.alive(job.done))
-    return job
-
-
-def run(executor: Executor, job: Job, within: float = 30.0) -> Report:
-    """Submit a job and wait for its report."""
-    executor.submit(resumed(executor, job))
-    return collect(executor, 1, within)[0]
-
-
-def collect(executor: Executor, count: int, within: float = 30.0) -> list[Report]:
-    reports: list[Report] = []
-    until = executor.now() + within
-    while len(reports) < count:
-        assert executor.now() < until, f"only {len(reports)} of {count} reports came"
-        reports += executor.poll(0.5)
-    return reports
 
 
 def eventually(holds: Callable[[], bool], within: float = 10.0) -> None:

@@ -134,7 +134,7 @@ class Running:
 
 
 class Executor(Protocol):
-    """The contract; `tests/executors/test_contract.py` runs over every engine."""
+    """The contract; `bhpt.testing.ExecutorContract` tests an implementation."""
 
     @property
     def slots(self) -> int:

@@ -1,4 +1,4 @@
-"""Contract suites for parts that others write: policies, budgets, event logs, trainers.
+"""Contract suites for what others write: policies, budgets, event logs, executors, trainers.
 
 Each suite is a class of tests. Subclass it in a test module, override its fixtures, and pytest
 runs the whole contract over your part:
@@ -21,14 +21,25 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bhpt.testing.budgets import BudgetContract
     from bhpt.testing.event_logs import EventLogContract, LogPlace
+    from bhpt.testing.executors import ExecutorContract, ExecutorWorld
     from bhpt.testing.policies import PolicyContract
     from bhpt.testing.trainers import TrainerContract
 
-__all__ = ["BudgetContract", "EventLogContract", "LogPlace", "PolicyContract", "TrainerContract"]
+__all__ = [
+    "BudgetContract",
+    "EventLogContract",
+    "ExecutorContract",
+    "ExecutorWorld",
+    "LogPlace",
+    "PolicyContract",
+    "TrainerContract",
+]
 
 _HOMES = {
     "BudgetContract": "bhpt.testing.budgets",
     "EventLogContract": "bhpt.testing.event_logs",
+    "ExecutorContract": "bhpt.testing.executors",
+    "ExecutorWorld": "bhpt.testing.executors",
     "LogPlace": "bhpt.testing.event_logs",
     "PolicyContract": "bhpt.testing.policies",
     "TrainerContract": "bhpt.testing.trainers",
