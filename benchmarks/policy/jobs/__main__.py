@@ -1,0 +1,85 @@
+"""Command line: `python -m benchmarks.policy.jobs` trains tables of jobs of many kinds."""
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+import numpy as np
+
+from . import factors, linear, reinforcement, trees
+from .job import Job, write_table
+from .ranges import draw_configs, draw_ranges
+
+KINDS: dict[str, Callable[[np.random.Generator], Job]] = {
+    "lightgbm": trees.lightgbm,
+    "xgboost": trees.xgboost,
+    "hist_boosting": trees.histogram,
+    "linear_sgd": linear.sgd,
+    "sklearn_mlp": linear.mlp,
+    "factorisation": factors.factorisation,
+    "rl_tabular": reinforcement.q_learning,
+    "rl_ppo": reinforcement.ppo,
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    root = argparse.ArgumentParser(prog="python -m benchmarks.policy.jobs", description=__doc__)
+    root.add_argument("--kinds", default=",".join(KINDS), help="which, with commas")
+    root.add_argument("--out", type=Path, required=True, help="folder of the tables")
+    root.add_argument("--tables", type=int, default=20, help="how many of each kind")
+    root.add_argument("--first", type=int, default=0, help="number of the first")
+    root.add_argument("--arms", type=int, default=64, help="configurations of a table")
+    root.add_argument("--seconds", type=float, default=float("inf"), help="no new table after")
+    root.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    root.add_argument("--seed", type=int, default=0, help="of everything random")
+    return root
+
+
+def made(kind: str, number: int, arms: int, seed: int, out: Path, until: float) -> str:
+    """Train and write one table; it depends on kind, number, arms and seed only.
+
+    Returns:
+        A line that says what it is, or why it is not there.
+    """
+    if time.time() > until:
+        return ""
+    began = time.monotonic()
+    place = list(KINDS).index(kind)
+    rng = np.random.default_rng((seed, place, number))
+    job = KINDS[kind](rng)
+    configs = draw_configs(rng, draw_ranges(rng, job.axes), arms)
+    same = bool(rng.random() < 0.5)  # whether all arms start from the same seed
+    loss = np.array(
+        [job.train(config, 0 if same else arm) for arm, config in enumerate(configs)], np.float32
+    )
+    how = f"{job.about}; seed {seed}, table {number}. Column 0 is untrained; NaN: diverged."
+    words = {"metric": job.metric, "kind": job.kind, "how": how}
+    line = write_table(out, f"{kind}_{number:03d}", words, configs, loss)
+    return f"{line}, {time.monotonic() - began:.1f} s"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Train tables until all are there or time is up."""
+    options = parser().parse_args(arguments)
+    options.out.mkdir(parents=True, exist_ok=True)
+    until = time.time() + options.seconds
+    kinds = options.kinds.split(",")
+    wanted = [
+        (kind, options.first + number) for number in range(options.tables) for kind in kinds
+    ]
+    with ProcessPoolExecutor(options.processes) as pool:
+        running = [
+            pool.submit(made, kind, number, options.arms, options.seed, options.out, until)
+            for kind, number in wanted
+        ]
+        for one in as_completed(running):
+            if one.result():
+                print(one.result(), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""Boosted trees by LightGBM, XGBoost and scikit-learn; a unit is a number of rounds."""
+
+import numpy as np
+
+from .data import Tabular, draw_tabular
+from .job import Job, log_loss, squared
+from .ranges import Axis, Config
+
+LIGHTGBM = (
+    Axis("learning_rate", (0.03, 0.3), (0.001, 1.0), log=True, always=True),
+    Axis("num_leaves", (8, 64), (2, 256), log=True, whole=True),
+    Axis("max_depth", (3, 9), (1, 16), whole=True),
+    Axis("min_child_samples", (5, 40), (1, 200), log=True, whole=True),
+    Axis("subsample", (0.6, 1.0), (0.1, 1.0)),
+    Axis("colsample_bytree", (0.5, 1.0), (0.1, 1.0)),
+    Axis("reg_alpha", (1e-4, 1.0), (1e-8, 100.0), log=True),
+    Axis("reg_lambda", (1e-3, 5.0), (1e-8, 100.0), log=True),
+)
+LIGHTGBM_NATIVE = (
+    Axis("eta", (0.03, 0.3), (0.001, 1.0), log=True, always=True),
+    Axis("num_leaves", (8, 64), (2, 256), log=True, whole=True),
+    Axis("min_data_in_leaf", (5, 40), (1, 200), log=True, whole=True),
+    Axis("bagging_fraction", (0.6, 1.0), (0.1, 1.0)),
+    Axis("feature_fraction", (0.5, 1.0), (0.1, 1.0)),
+    Axis("lambda_l1", (1e-4, 1.0), (1e-8, 100.0), log=True),
+    Axis("lambda_l2", (1e-3, 5.0), (1e-8, 100.0), log=True),
+)
+XGBOOST = (
+    Axis("eta", (0.05, 0.4), (0.001, 1.0), log=True, always=True),
+    Axis("max_depth", (3, 9), (1, 15), whole=True),
+    Axis("min_child_weight", (1, 8), (0.1, 150.0), log=True),
+    Axis("subsample", (0.6, 1.0), (0.1, 1.0)),
+    Axis("colsample_bytree", (0.5, 1.0), (0.05, 1.0)),
+    Axis("gamma", (1e-3, 0.5), (1e-5, 20.0), log=True),
+    Axis("alpha", (1e-4, 1.0), (1e-6, 500.0), log=True),
+    Axis("lambda", (0.1, 5.0), (1e-4, 500.0), log=True),
+)
+HISTOGRAM = (
+    Axis("learning_rate", (0.03, 0.3), (0.001, 1.0), log=True, always=True),
+    Axis("max_leaf_nodes", (8, 63), (2, 255), log=True, whole=True),
+    Axis("max_depth", (3, 9), (1, 16), whole=True),
+    Axis("min_samples_leaf", (5, 40), (1, 200), log=True, whole=True),
+    Axis("l2_regularization", (1e-4, 1.0), (1e-8, 100.0), log=True),
+    Axis("max_bins", (64, 255), (4, 255), log=True, whole=True),
+    Axis("max_features", (0.5, 1.0), (0.05, 1.0)),
+)
+
+
+def _length(rng: np.random.Generator) -> tuple[int, int]:
+    """Units, and rounds of a unit."""
+    rounds = int(rng.choice([1, 2, 4, 6]))
+    return int(rng.integers(10, 51)), rounds
+
+
+def lightgbm(rng: np.random.Generator) -> Job:
+    """Gradient boosting by LightGBM."""
+    data = draw_tabular(rng)
+    units, rounds = _length(rng)
+    axes = LIGHTGBM if rng.random() < 0.6 else LIGHTGBM_NATIVE
+
+    def train(config: Config, seed: int) -> list[float]:
+        import lightgbm as lgb  # noqa: PLC0415  # only where this kind is made
+
+        objective = "multiclass" if data.classes > 2 else "binary" if data.classes else "regression"
+        metric = {"multiclass": "multi_logloss", "binary": "binary_logloss", "regression": "l2"}
+        given = {
+            **config,
+            "objective": objective,
+            "metric": metric[objective],
+            "verbosity": -1,
+            "num_threads": 1,
+            "seed": seed,
+            "bagging_freq": 1,
+        }
+        if data.classes > 2:
+            given["num_class"] = data.classes
+        inside = lgb.Dataset(data.x, data.y, params={"verbosity": -1}, free_raw_data=False)
+        held = lgb.Dataset(data.held_x, data.held_y, reference=inside, free_raw_data=False)
+        found: dict[str, dict[str, list[float]]] = {}
+        lgb.train(
+            given, inside, units * rounds, [held], callbacks=[lgb.record_evaluation(found)]
+        )
+        losses = next(iter(found["valid_0"].values()))
+        return _by_unit(data, losses, units, rounds)
+
+    metric = "validation log loss" if data.classes else "validation squared error"
+    return Job("lightgbm", metric, units, f"{data.about}; {rounds} rounds a unit", axes, train)
+
+
+def xgboost(rng: np.random.Generator) -> Job:
+    """Gradient boosting by XGBoost."""
+    data = draw_tabular(rng)
+    units, rounds = _length(rng)
+
+    def train(config: Config, seed: int) -> list[float]:
+        import xgboost as xgb  # noqa: PLC0415  # only where this kind is made
+
+        objective = {0: "reg:squarederror", 2: "binary:logistic"}.get(data.classes, "multi:softprob")
+        metric = {0: "rmse", 2: "logloss"}.get(data.classes, "mlogloss")
+        given = {
+            **config,
+            "objective": objective,
+            "eval_metric": metric,
+            "nthread": 1,
+            "seed": seed,
+            "verbosity": 0,
+        }
+        if data.classes > 2:
+            given["num_class"] = data.classes
+        found: dict[str, dict[str, list[float]]] = {}
+        xgb.train(
+            given,
+            xgb.DMatrix(data.x, data.y),
+            units * rounds,
+            evals=[(xgb.DMatrix(data.held_x, data.held_y), "held")],
+            evals_result=found,
+            verbose_eval=False,
+        )
+        losses = found["held"][metric]
+        if not data.classes:
+            losses = [value**2 for value in losses]
+        return _by_unit(data, losses, units, rounds)
+
+    metric = "validation log loss" if data.classes else "validation squared error"
+    return Job("xgboost", metric, units, f"{data.about}; {rounds} rounds a unit", XGBOOST, train)
+
+
+def histogram(rng: np.random.Generator) -> Job:
+    """Histogram gradient boosting by scikit-learn."""
+    data = draw_tabular(rng, 1500)
+    units, rounds = _length(rng)
+    rounds = min(rounds, 3)
+
+    def train(config: Config, seed: int) -> list[float]:
+        from sklearn import ensemble  # noqa: PLC0415  # only where this kind is made
+
+        given = {**config, "max_iter": units * rounds, "early_stopping": False, "random_state": seed}
+        if data.classes:
+            model = ensemble.HistGradientBoostingClassifier(**given).fit(data.x, data.y)
+            staged = model.staged_predict_proba(data.held_x)
+            losses = [log_loss(data.held_y, p) for p in staged]
+        else:
+            model = ensemble.HistGradientBoostingRegressor(**given).fit(data.x, data.y)
+            losses = [squared(data.held_y, p) for p in model.staged_predict(data.held_x)]
+        return _by_unit(data, losses, units, rounds)
+
+    metric = "validation log loss" if data.classes else "validation squared error"
+    about = f"{data.about}; {rounds} rounds a unit"
+    return Job("hist_boosting", metric, units, about, HISTOGRAM, train)
+
+
+def _by_unit(data: Tabular, losses: list[float], units: int, rounds: int) -> list[float]:
+    """The untrained loss and that after each unit; a model that stopped early keeps its last."""
+    ends = [losses[min((unit + 1) * rounds, len(losses)) - 1] for unit in range(units)]
+    return [data.base_loss, *(float(end) for end in ends)]
