@@ -27,13 +27,13 @@ FEATURES = 16  # columns of configurations that are kept
 ARMS = 2000  # of a task, at most
 # how often a study is drawn from each suite, relative to the other suites in the pool
 WEIGHTS = {
-    "lcbench": 0.26,
-    "taskset": 0.18,
-    "tables": 0.08,
-    "nets": 0.26,
-    "drawn": 0.08,
-    "worlds": 0.14,
-    "others": 0.35,
+    "lcbench": 0.2,
+    "taskset": 0.15,
+    "tables": 0.05,
+    "nets": 0.15,
+    "drawn": 0.05,
+    "worlds": 0.1,
+    "others": 0.8,
 }
 
 

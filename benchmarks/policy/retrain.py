@@ -136,7 +136,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--out", type=Path, default=PACKAGE, help="folder to install into")
     made.add_argument("--until", choices=STAGES, default="install", help="the last stage to run")
     made.add_argument("--steps", type=int, default=1500, help="steps of each knowledge network")
-    made.add_argument("--fold-by", choices=("task", "kind"), default="task")
+    made.add_argument("--fold-by", choices=("task", "kind", "both"), default="both")
     made.add_argument("--seconds", type=float, default=500.0, help="of training the policy")
     made.add_argument("--ends-seconds", type=float, default=250.0, help="of training ends")
     made.add_argument("--taught", type=int, default=40, help="iterations that copy i-Epoch")

@@ -88,12 +88,12 @@ class Mix:
 
     stride: float = 0.2
     bend: float = 0.15
-    costs: float = 0.15
-    fewer: float = 0.15
+    costs: float = 0.25
+    fewer: float = 0.2
     nameless: float = 0.25
-    misled: float = 0.05
+    misled: float = 0.12
     doubtful: float = 0.4
-    beside: float = 0.12
+    beside: float = 0.15
 
 
 def read_pool(
@@ -124,16 +124,16 @@ def read_pool(
 
 
 def _said(knowledge: str, rows: int) -> Array:
-    """Opinions about all rows of the pool, [rows, OPINIONS]."""
+    """Opinions about all rows of the pool, one set for each way of folding, [V, rows, OPINIONS]."""
     if not knowledge:
-        return jnp.zeros((rows, OPINIONS), jnp.float16)
+        return jnp.zeros((1, rows, OPINIONS), jnp.float16)
     with np.load(knowledge) as arrays:
         return jnp.asarray(arrays["opinions"])
 
 
 def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
     """A study: a task, some of its arms, a unit, prices and a budget of low .. high units."""
-    keys = jax.random.split(key, 19)
+    keys = jax.random.split(key, 20)
     task = jax.random.choice(keys[0], len(pool.weights), p=pool.weights)
     start, rows, units, used = pool.table[task]
     absent = jnp.arange(MOST_ARMS) >= rows
@@ -145,9 +145,9 @@ def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
     raw = pool.curves[start + chosen].astype(jnp.float32) / 65535.0
     changed = jax.random.uniform(keys[4]) < mix.stride
     stride = jnp.where(changed, jax.random.choice(keys[5], jnp.array([2, 3, 5])), 1)
-    stride = jnp.where(units // stride >= 6, stride, 1)
+    stride = jnp.where(units // stride >= 5, stride, 1)
     cut = jnp.where(
-        changed, jax.random.randint(keys[6], (), jnp.maximum(units // 2, 6), units + 1), units
+        changed, jax.random.randint(keys[6], (), jnp.minimum(jnp.maximum(units // 3, 5), units), units + 1), units
     )
     longest = jnp.maximum(cut // stride, 1)
     q = raw[:, jnp.minimum(jnp.arange(UNITS + 1) * stride, units)] * exists[:, None]
@@ -163,7 +163,8 @@ def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
     costs = costs / jnp.nanmedian(jnp.where(exists > 0, costs, jnp.nan))
     budget = 1.0 * jax.random.randint(keys[13], (), low, high + 1)
     columns = 1.0 * (jnp.arange(FEATURES) < used)
-    said = pool.said[start + chosen].astype(jnp.float32)
+    way = jax.random.randint(keys[19], (), 0, len(pool.said))
+    said = pool.said[way, start + chosen].astype(jnp.float32)
     said = _doubted(keys[18], said, x, exists, mix.doubtful)
     said = said * (jax.random.uniform(keys[14]) >= mix.nameless)
     lies = jnp.concatenate([-jnp.ones(OPINIONS - 1), jnp.ones(1)])

@@ -366,7 +366,7 @@ def train(options: argparse.Namespace) -> None:
         weights, moments, regret_of = iterate(weights, moments, pool, mine, turn, rng)
         history.setdefault(long, []).append(regret_of)
         done += 1
-        if time.time() - told > 30:
+        if time.time() - told > 90:
             told = time.time()
             line = " ".join(f"{b}:{np.mean(history[b][-20:]):.3f}" for b in sorted(history))
             tried = tries(weights, trials, (20, 50))

@@ -144,7 +144,7 @@ def language_model(rng: np.random.Generator) -> DeepJob:
     )
     keys = {"learning_rate": "lr", "warmup_iters": "warmup", "dropout": "drop", "grad_clip": "clip", "n_embd": "width"}
     fixed = {"schedule": str(rng.choice(["cosine", "constant"])), "batch": 16}
-    return DeepJob("language_model", "validation cross-entropy", f"GPT of {layers} layers, {size} letters", axes, keys, fixed, build)
+    return DeepJob("small-gpt", "validation cross-entropy", f"GPT of {layers} layers, {size} letters", axes, keys, fixed, build)
 
 
 def fine_tuning(rng: np.random.Generator) -> DeepJob:
@@ -210,7 +210,7 @@ def fine_tuning(rng: np.random.Generator) -> DeepJob:
         "lr_scheduler_type": "schedule",
     }  # fmt: skip
     about = f"{classes} classes, {few} snippets each, label noise {noise:g}, {pretrained_steps} steps before"
-    return DeepJob("fine_tuning", "eval loss", about, axes, keys, {"batch": 16}, build)
+    return DeepJob("fine-tuning", "eval loss", about, axes, keys, {"batch": 16}, build)
 
 
 # fully connected models on vectors -------------------------------------------------------------
@@ -519,7 +519,7 @@ def keras_cnn(rng: np.random.Generator) -> DeepJob:
     }  # fmt: skip
     fixed = {"optimizer": "sgd" if plain else "adam", "batch": int(rng.choice([16, 32]))}
     metric = "validation error rate" if error else "validation cross-entropy"
-    return DeepJob("keras_cnn", metric, f"digits, {few} pictures, {wrong:g} wrong", axes, keys, fixed, build)
+    return DeepJob("keras-cnn", metric, f"digits, {few} pictures, {wrong:g} wrong", axes, keys, fixed, build)
 
 
 KINDS: dict[str, Callable[[np.random.Generator], DeepJob]] = {

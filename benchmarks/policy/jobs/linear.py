@@ -57,7 +57,7 @@ def sgd(rng: np.random.Generator) -> Job:
         return [data.base_loss, *_partial(model, data, units, part, seed)]
 
     metric = "validation log loss" if data.classes else "validation squared error"
-    return Job("linear_sgd", metric, units, f"{data.about}; {part:g} of the data a unit", SGD, train)
+    return Job("linear", metric, units, f"{data.about}; {part:g} of the data a unit", SGD, train)
 
 
 def mlp(rng: np.random.Generator) -> Job:
@@ -76,7 +76,7 @@ def mlp(rng: np.random.Generator) -> Job:
         return [data.base_loss, *_partial(kind(**given), data, units, 1.0, seed)]
 
     metric = "validation log loss" if data.classes else "validation squared error"
-    return Job("sklearn_mlp", metric, units, data.about, MLP if adam else MLP_SGD, train)
+    return Job("sklearn-network", metric, units, data.about, MLP if adam else MLP_SGD, train)
 
 
 def _kernel(rng: np.random.Generator, data: Tabular) -> Tabular:

@@ -86,7 +86,7 @@ def q_learning(rng: np.random.Generator) -> Job:
 
     about = f"grid of {side} x {side}, slip {slip:g}, {episodes} episodes a unit"
     name = "SARSA" if on_policy else "Q-learning"
-    return Job("rl_tabular", "negative return", units, f"{name}; {about}", TABULAR, train)
+    return Job("reinforcement-learning", "negative return", units, f"{name}; {about}", TABULAR, train)
 
 
 def _greedy(q: Floats, state: int, epsilon: float, draw: np.random.Generator) -> int:
@@ -152,7 +152,7 @@ def ppo(rng: np.random.Generator) -> Job:
 
     task = f"pole of {size:.2f}" if pole else f"point to {size:.2f}"
     about = f"{task}, {envs} environments, {rollouts} rollouts of {steps} steps a unit"
-    return Job("rl_ppo", "negative return", units, about, PPO, train)
+    return Job("reinforcement-learning", "negative return", units, about, PPO, train)
 
 
 class _World:

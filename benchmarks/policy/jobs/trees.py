@@ -84,7 +84,7 @@ def lightgbm(rng: np.random.Generator) -> Job:
         return _by_unit(data, losses, units, rounds)
 
     metric = "validation log loss" if data.classes else "validation squared error"
-    return Job("lightgbm", metric, units, f"{data.about}; {rounds} rounds a unit", axes, train)
+    return Job("boosted-trees", metric, units, f"{data.about}; {rounds} rounds a unit", axes, train)
 
 
 def xgboost(rng: np.random.Generator) -> Job:
@@ -122,7 +122,7 @@ def xgboost(rng: np.random.Generator) -> Job:
         return _by_unit(data, losses, units, rounds)
 
     metric = "validation log loss" if data.classes else "validation squared error"
-    return Job("xgboost", metric, units, f"{data.about}; {rounds} rounds a unit", XGBOOST, train)
+    return Job("boosted-trees", metric, units, f"{data.about}; {rounds} rounds a unit", XGBOOST, train)
 
 
 def histogram(rng: np.random.Generator) -> Job:
@@ -146,7 +146,7 @@ def histogram(rng: np.random.Generator) -> Job:
 
     metric = "validation log loss" if data.classes else "validation squared error"
     about = f"{data.about}; {rounds} rounds a unit"
-    return Job("hist_boosting", metric, units, about, HISTOGRAM, train)
+    return Job("boosted-trees", metric, units, about, HISTOGRAM, train)
 
 
 def _by_unit(data: Tabular, losses: list[float], units: int, rounds: int) -> list[float]:
