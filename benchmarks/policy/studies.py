@@ -147,7 +147,9 @@ def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
     stride = jnp.where(changed, jax.random.choice(keys[5], jnp.array([2, 3, 5])), 1)
     stride = jnp.where(units // stride >= 5, stride, 1)
     cut = jnp.where(
-        changed, jax.random.randint(keys[6], (), jnp.minimum(jnp.maximum(units // 3, 5), units), units + 1), units
+        changed,
+        jax.random.randint(keys[6], (), jnp.minimum(jnp.maximum(units // 3, 5), units), units + 1),
+        units,
     )
     longest = jnp.maximum(cut // stride, 1)
     q = raw[:, jnp.minimum(jnp.arange(UNITS + 1) * stride, units)] * exists[:, None]

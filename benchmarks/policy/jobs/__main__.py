@@ -68,9 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     until = time.time() + options.seconds
     kinds = options.kinds.split(",")
-    wanted = [
-        (kind, options.first + number) for number in range(options.tables) for kind in kinds
-    ]
+    wanted = [(kind, options.first + number) for number in range(options.tables) for kind in kinds]
     with ProcessPoolExecutor(options.processes) as pool:
         running = [
             pool.submit(made, kind, number, options.arms, options.seed, options.out, until)

@@ -130,7 +130,9 @@ def train(
         some = torch.randint(model.examples, (most,), generator=draw, device=draw.device)
         grads = torch.autograd.grad(model.loss(weights, some).sum(), [weights[n] for n in names])
         with torch.no_grad():
-            _update(weights, dict(zip(names, grads, strict=True)), first, second, h, step, units * steps)
+            _update(
+                weights, dict(zip(names, grads, strict=True)), first, second, h, step, units * steps
+            )
             if bool((h["average"] > 0).any()):
                 for n in names:
                     keep = h.wide("average", weights[n].dim())
@@ -162,11 +164,14 @@ def _update(
     shrink = torch.clamp(h["clip"] / (norm + 1e-9), max=1.0)
     part = (step + 1) / total
     falls = torch.where(h["schedule"] == 1, 1 - part * 0.95, torch.ones_like(h["lr"]))
-    falls = torch.where(h["schedule"] == 2, torch.full_like(falls, 0.5 * (1 + np.cos(np.pi * part))), falls)
+    falls = torch.where(
+        h["schedule"] == 2, torch.full_like(falls, 0.5 * (1 + np.cos(np.pi * part))), falls
+    )
     rises = torch.clamp((part + 1e-9) / torch.clamp(h["warmup"], min=1e-6), max=1.0)
     rate = h["lr"] * falls * rises
     plain = h["optimizer"] > 0
     for name, w in weights.items():
+
         def wide(x: Tensor, w: Tensor = w) -> Tensor:
             return x.view(-1, *([1] * (w.dim() - 1)))
 
@@ -176,6 +181,8 @@ def _update(
         first[name].mul_(wide(memory)).add_(wide(entering) * g)
         second[name].mul_(wide(h["beta2"])).add_(wide(1 - h["beta2"]) * g * g)
         mend1, mend2 = 1 - h["beta1"] ** (step + 1), 1 - h["beta2"] ** (step + 1)
-        adam = (first[name] / wide(mend1)) / (torch.sqrt(second[name] / wide(mend2)) + wide(h["eps"]))
+        adam = (first[name] / wide(mend1)) / (
+            torch.sqrt(second[name] / wide(mend2)) + wide(h["eps"])
+        )
         move = torch.where(wide(plain), first[name], adam)
         w.sub_(wide(rate) * (move + wide(h["weight_decay"]) * w))

@@ -41,7 +41,9 @@ class Tabular:
         return float(-np.log(often / often.sum())[self.held_y.astype(int)].mean())
 
 
-def draw_tabular(rng: np.random.Generator, most: int = 3000, *, values: bool | None = None) -> Tabular:
+def draw_tabular(
+    rng: np.random.Generator, most: int = 3000, *, values: bool | None = None
+) -> Tabular:
     """A data set; `values` says whether values or classes are asked for, None for either."""
     asks_values = bool(rng.random() < 0.3) if values is None else values
     if rng.random() < 0.2 and not asks_values:
@@ -65,7 +67,9 @@ def _generated(rng: np.random.Generator, most: int, asks_values: bool) -> Tabula
         y, classes = score[:, 0], 0
     else:
         classes = int(rng.choice([2, 2, 2, 3, 5]))
-        scores = np.column_stack([score[:, 0], *(_surface(rng, useful) for _ in range(classes - 1))])
+        scores = np.column_stack(
+            [score[:, 0], *(_surface(rng, useful) for _ in range(classes - 1))]
+        )
         y = (scores[:, 0] > np.quantile(scores[:, 0], rng.uniform(0.3, 0.8))).astype(float)
         if classes > 2:
             y = scores.argmax(axis=1).astype(float)
@@ -91,7 +95,7 @@ def _surface(rng: np.random.Generator, x: Floats) -> Floats:
 
 
 def _carried(rng: np.random.Generator) -> Tabular:
-    from sklearn import datasets  # noqa: PLC0415  # only where this kind is made
+    from sklearn import datasets  # only where this kind is made
 
     name = str(rng.choice(["digits", "breast_cancer", "wine"]))
     x, y = getattr(datasets, f"load_{name}")(return_X_y=True)

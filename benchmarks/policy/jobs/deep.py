@@ -10,6 +10,7 @@ Notation:
 import json as _json
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -61,7 +62,9 @@ def text() -> np.ndarray:
 # a causal transformer --------------------------------------------------------------------------
 
 
-def _transformer(h: Hypers, draw: Draw, same: bool, width: int, layers: int, tokens: int) -> Weights:
+def _transformer(
+    h: Hypers, draw: Draw, same: bool, width: int, layers: int, tokens: int
+) -> Weights:
     arms, scale = len(h["lr"]), h["init_scale"]
     shapes = {"embed": (tokens, width), "place": (CONTEXT, width), "out": (width, tokens)}
     for layer in range(layers):
@@ -88,11 +91,17 @@ def _read(w: Weights, h: Hypers, tokens: Tensor, layers: int, draw: Draw | None)
     causal = torch.ones(length, length, device=x.device, dtype=torch.bool).tril()
     for layer in range(layers):
         flat = functional.layer_norm(x, (width,)).view(arms, m * length, width)
-        q, k, v = dense(w, f"ask{layer}", flat).view(arms, m, length, 3, 2, width // 2).permute(3, 0, 1, 4, 2, 5)
+        q, k, v = (
+            dense(w, f"ask{layer}", flat)
+            .view(arms, m, length, 3, 2, width // 2)
+            .permute(3, 0, 1, 4, 2, 5)
+        )
         near = (q @ k.transpose(-1, -2)) / (width // 2) ** 0.5
         taken = near.masked_fill(~causal, -1e9).softmax(dim=-1) @ v
         taken = taken.permute(0, 1, 3, 2, 4).reshape(arms, m * length, width)
-        x = x + masked(dropped(dense(w, f"take{layer}", taken), h["drop"], draw).view_as(x), h["width"])
+        x = x + masked(
+            dropped(dense(w, f"take{layer}", taken), h["drop"], draw).view_as(x), h["width"]
+        )
         flat = functional.layer_norm(x, (width,)).view(arms, m * length, width)
         inner = dense(w, f"back{layer}", functional.gelu(dense(w, f"wide{layer}", flat)))
         x = x + masked(dropped(inner, h["drop"], draw).view_as(x), h["width"])
@@ -120,7 +129,9 @@ def language_model(rng: np.random.Generator) -> DeepJob:
     def build(h: Hypers, draw: Draw, same: bool) -> Model:
         data = torch.tensor(part, device=draw.device)
         places = torch.arange(CONTEXT + 1, device=draw.device)
-        held = data[size:][(torch.arange(64, device=draw.device) * (size - CONTEXT - 1) // 64)[:, None] + places]
+        held = data[size:][
+            (torch.arange(64, device=draw.device) * (size - CONTEXT - 1) // 64)[:, None] + places
+        ]
 
         def loss(w: Weights, some: Tensor) -> Tensor:
             seen = data[(some % (size - CONTEXT - 1))[:, None] + places]
@@ -128,7 +139,9 @@ def language_model(rng: np.random.Generator) -> DeepJob:
             return _entropy(logits.flatten(1, 2), seen[:, 1:].flatten())
 
         def measure(w: Weights) -> Tensor:
-            return _entropy(_read(w, h, held[:, :-1], layers, None).flatten(1, 2), held[:, 1:].flatten())
+            return _entropy(
+                _read(w, h, held[:, :-1], layers, None).flatten(1, 2), held[:, 1:].flatten()
+            )
 
         return Model(_transformer(h, draw, same, width, layers, VOCABULARY), loss, measure, size)
 
@@ -142,9 +155,23 @@ def language_model(rng: np.random.Generator) -> DeepJob:
         Axis("grad_clip", (0.5, 2.0), (0.01, 50.0), log=True),
         Axis("n_embd", (16, width), (2, width), log=True, whole=True),
     )
-    keys = {"learning_rate": "lr", "warmup_iters": "warmup", "dropout": "drop", "grad_clip": "clip", "n_embd": "width"}
+    keys = {
+        "learning_rate": "lr",
+        "warmup_iters": "warmup",
+        "dropout": "drop",
+        "grad_clip": "clip",
+        "n_embd": "width",
+    }
     fixed = {"schedule": str(rng.choice(["cosine", "constant"])), "batch": 16}
-    return DeepJob("small-gpt", "validation cross-entropy", f"GPT of {layers} layers, {size} letters", axes, keys, fixed, build)
+    return DeepJob(
+        "small-gpt",
+        "validation cross-entropy",
+        f"GPT of {layers} layers, {size} letters",
+        axes,
+        keys,
+        fixed,
+        build,
+    )
 
 
 def fine_tuning(rng: np.random.Generator) -> DeepJob:
@@ -156,7 +183,9 @@ def fine_tuning(rng: np.random.Generator) -> DeepJob:
     places = rng.permutation(12)[:classes]
     by_class = [letters[p * chunk : (p + 1) * chunk] for p in places]
     starts = rng.integers(chunk - CONTEXT, size=(classes, few + 400))
-    snippets = np.stack([[c[s : s + CONTEXT] for s in row] for c, row in zip(by_class, starts, strict=True)])
+    snippets = np.stack(
+        [[c[s : s + CONTEXT] for s in row] for c, row in zip(by_class, starts, strict=True)]
+    )
     noise = float(rng.choice([0.0, 0.0, 0.15]))
     pretrained_steps = int(rng.choice([100, 300]))
 
@@ -169,16 +198,29 @@ def fine_tuning(rng: np.random.Generator) -> DeepJob:
 
         def language(w: Weights, some: Tensor) -> Tensor:
             seen = data[some[:, None] + span]
-            return _entropy(_read(w, one, seen[:, :-1], layers, None).flatten(1, 2), seen[:, 1:].flatten())
+            return _entropy(
+                _read(w, one, seen[:, :-1], layers, None).flatten(1, 2), seen[:, 1:].flatten()
+            )
 
-        train(Model(before, language, lambda _: torch.zeros(1), len(letters) - 40), one, 1, pretrained_steps, 0)
+        train(
+            Model(before, language, lambda _: torch.zeros(1), len(letters) - 40),
+            one,
+            1,
+            pretrained_steps,
+            0,
+        )
         weights = {n: w.detach().expand(arms, *w.shape[1:]).clone() for n, w in before.items()}
         head = matrix(draw, arms, width, VOCABULARY, 0.3 * h["init_scale"], same)
-        weights["out"], weights["out_bias"] = head, torch.zeros(arms, VOCABULARY, device=draw.device)
+        weights["out"], weights["out_bias"] = (
+            head,
+            torch.zeros(arms, VOCABULARY, device=draw.device),
+        )
         x = torch.tensor(snippets[:, :few].reshape(-1, CONTEXT), device=draw.device)
         y = torch.arange(classes, device=draw.device).repeat_interleave(few)
         wrong = torch.rand(len(y), generator=draw, device=draw.device) < noise
-        y = torch.where(wrong, torch.randint(classes, y.shape, generator=draw, device=draw.device), y)
+        y = torch.where(
+            wrong, torch.randint(classes, y.shape, generator=draw, device=draw.device), y
+        )
         held_x = torch.tensor(snippets[:, few:].reshape(-1, CONTEXT), device=draw.device)[::4]
         held_y = torch.arange(classes, device=draw.device).repeat_interleave(400)[::4]
 
@@ -205,11 +247,13 @@ def fine_tuning(rng: np.random.Generator) -> DeepJob:
         Axis("lr_scheduler_type", values=("constant", "linear", "cosine")),
     )
     keys = {
-        "learning_rate": "lr", "warmup_ratio": "warmup", "adam_beta2": "beta2", "adam_epsilon": "eps",
-        "max_grad_norm": "clip", "label_smoothing_factor": "smoothing", "hidden_dropout_prob": "drop",
-        "lr_scheduler_type": "schedule",
+        "learning_rate": "lr", "warmup_ratio": "warmup", "adam_beta2": "beta2",
+        "adam_epsilon": "eps", "max_grad_norm": "clip", "label_smoothing_factor": "smoothing",
+        "hidden_dropout_prob": "drop", "lr_scheduler_type": "schedule",
     }  # fmt: skip
-    about = f"{classes} classes, {few} snippets each, label noise {noise:g}, {pretrained_steps} steps before"
+    about = (
+        f"{classes} classes, {few} snippets each, noise {noise:g}, {pretrained_steps} steps before"
+    )
     return DeepJob("fine-tuning", "eval loss", about, axes, keys, {"batch": 16}, build)
 
 
@@ -218,8 +262,10 @@ def fine_tuning(rng: np.random.Generator) -> DeepJob:
 
 def _stack(h: Hypers, draw: Draw, same: bool, sizes: tuple[int, ...]) -> Weights:
     weights = {}
-    for layer, (rows, columns) in enumerate(zip(sizes, sizes[1:], strict=False)):
-        weights[f"dense{layer}"] = matrix(draw, len(h["lr"]), rows, columns, 1.4 * h["init_scale"], same)
+    for layer, (rows, columns) in enumerate(pairwise(sizes)):
+        weights[f"dense{layer}"] = matrix(
+            draw, len(h["lr"]), rows, columns, 1.4 * h["init_scale"], same
+        )
         weights[f"dense{layer}_bias"] = torch.zeros(len(h["lr"]), columns, device=draw.device)
     return weights
 
@@ -238,7 +284,7 @@ def _shared(x: Tensor, arms: int) -> Tensor:
 
 
 def grokking(rng: np.random.Generator) -> DeepJob:
-    """Arithmetic modulo a prime from a part of all sums: training is done long before it is learnt."""
+    """Arithmetic modulo a prime from a part of all sums: learnt long after training is done."""
     prime = int(rng.choice([17, 23, 29, 31]))
     part = float(rng.uniform(0.3, 0.7))
     hidden = int(rng.choice([64, 128]))
@@ -249,7 +295,11 @@ def grokking(rng: np.random.Generator) -> DeepJob:
     def build(h: Hypers, draw: Draw, same: bool) -> Model:
         a, b = order // prime, order % prime
         y = torch.tensor((a * b if times else a + b) % prime, device=draw.device)
-        x = torch.tensor(np.concatenate([np.eye(prime)[a], np.eye(prime)[b]], axis=1), dtype=torch.float32, device=draw.device)
+        x = torch.tensor(
+            np.concatenate([np.eye(prime)[a], np.eye(prime)[b]], axis=1),
+            dtype=torch.float32,
+            device=draw.device,
+        )
         cut, arms = int(part * len(order)), len(h["lr"])
 
         def loss(w: Weights, some: Tensor) -> Tensor:
@@ -278,7 +328,7 @@ def grokking(rng: np.random.Generator) -> DeepJob:
 
 
 def _pictures(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    from sklearn.datasets import load_digits  # noqa: PLC0415  # only where this kind is made
+    from sklearn.datasets import load_digits  # only where this kind is made
 
     x, y = load_digits(return_X_y=True)
     order = rng.permutation(len(x))
@@ -326,7 +376,15 @@ def contrastive(rng: np.random.Generator) -> DeepJob:
         Axis("dropout", (0.0, 0.1), (0.0, 0.8)),
     )
     keys = {"hidden_dim": "width", "dropout": "drop", "warmup_epochs": "warmup"}
-    return DeepJob("contrastive", "validation contrastive loss", f"digits, jitter {jitter:g}", axes, keys, {"batch": 64}, build)
+    return DeepJob(
+        "contrastive",
+        "validation contrastive loss",
+        f"digits, jitter {jitter:g}",
+        axes,
+        keys,
+        {"batch": 64},
+        build,
+    )
 
 
 def diffusion(rng: np.random.Generator) -> DeepJob:
@@ -372,7 +430,9 @@ def diffusion(rng: np.random.Generator) -> DeepJob:
         "learning_rate": "lr", "ema_decay": "average", "adam_weight_decay": "weight_decay",
         "hidden_size": "width", "adam_beta1": "beta1", "max_grad_norm": "clip", "dropout": "drop",
     }  # fmt: skip
-    return DeepJob("diffusion", "validation noise error", "digits", axes, keys, {"batch": 64}, build)
+    return DeepJob(
+        "diffusion", "validation noise error", "digits", axes, keys, {"batch": 64}, build
+    )
 
 
 def forecasting(rng: np.random.Generator) -> DeepJob:
@@ -380,18 +440,28 @@ def forecasting(rng: np.random.Generator) -> DeepJob:
     back, ahead = int(rng.choice([16, 32])), int(rng.choice([1, 4, 8]))
     count = int(rng.integers(3, 20))
     t = np.arange(400)
-    waves = [np.sin(2 * np.pi * t / p + f) for p, f in zip(rng.uniform(5, 60, 3), rng.uniform(0, 6, 3), strict=True)]
+    waves = [
+        np.sin(2 * np.pi * t / p + f)
+        for p, f in zip(rng.uniform(5, 60, 3), rng.uniform(0, 6, 3), strict=True)
+    ]
     series = []
     for _ in range(count):
         drift = np.cumsum(rng.normal(0, rng.choice([0.02, 0.1]), len(t)))
-        series.append(sum(rng.standard_normal() * w for w in waves) + drift + rng.choice([0.1, 0.4]) * rng.standard_normal(len(t)))
+        series.append(
+            sum(rng.standard_normal() * w for w in waves)
+            + drift
+            + rng.choice([0.1, 0.4]) * rng.standard_normal(len(t))
+        )
     windows = np.lib.stride_tricks.sliding_window_view(np.array(series), back + ahead, axis=1)
     inside = windows[:, :280].reshape(-1, back + ahead)
     held = windows[:, 300:].reshape(-1, back + ahead)[:600]
 
     def build(h: Hypers, draw: Draw, same: bool) -> Model:
         arms = len(h["lr"])
-        a, b = (torch.tensor(np.array(part), dtype=torch.float32, device=draw.device) for part in (inside, held))
+        a, b = (
+            torch.tensor(np.array(part), dtype=torch.float32, device=draw.device)
+            for part in (inside, held)
+        )
 
         def score(w: Weights, part: Tensor, using: Draw | None) -> Tensor:
             guess = part[:, back - 1 : back] + _ahead(w, h, _shared(part[:, :back], arms), using)
@@ -412,9 +482,16 @@ def forecasting(rng: np.random.Generator) -> DeepJob:
         Axis("weight_decay", (1e-5, 1e-2), (1e-8, 3.0), log=True),
         Axis("optimizer", values=("adam", "sgd")),
     )
-    keys = {"learning_rate": "lr", "hidden_size": "width", "dropout": "drop", "gradient_clip_val": "clip"}
+    keys = {
+        "learning_rate": "lr",
+        "hidden_size": "width",
+        "dropout": "drop",
+        "gradient_clip_val": "clip",
+    }
     about = f"{count} series, {back} back, {ahead} ahead"
-    return DeepJob("forecasting", "validation squared error", about, axes, keys, {"batch": 32}, build)
+    return DeepJob(
+        "forecasting", "validation squared error", about, axes, keys, {"batch": 32}, build
+    )
 
 
 def distillation(rng: np.random.Generator) -> DeepJob:
@@ -429,18 +506,33 @@ def distillation(rng: np.random.Generator) -> DeepJob:
         labels = torch.tensor(y, device=draw.device)
         one = hypers([{"lr": 3e-3}], str(draw.device))
         teacher = _stack(one, draw, True, (64, 96, 96, classes))
-        task = Model(teacher, lambda w, some: _entropy(_ahead(w, one, _shared(seen[some], 1), None), labels[some]), lambda _: torch.zeros(1), 1200)
+        task = Model(
+            teacher,
+            lambda w, some: _entropy(_ahead(w, one, _shared(seen[some], 1), None), labels[some]),
+            lambda _: torch.zeros(1),
+            1200,
+        )
         train(task, one, 1, 300, 0)
         with torch.no_grad():
             soft = _ahead(teacher, one, _shared(seen, 1), None)[0]
         flipped = torch.rand(len(labels), generator=draw, device=draw.device) < wrong
-        given = torch.where(flipped, torch.randint(classes, labels.shape, generator=draw, device=draw.device), labels)
+        given = torch.where(
+            flipped,
+            torch.randint(classes, labels.shape, generator=draw, device=draw.device),
+            labels,
+        )
 
         def loss(w: Weights, some: Tensor) -> Tensor:
             out = _ahead(w, h, _shared(seen[some], arms), draw)
             hot = h.wide("temperature", 3)
-            like = -((soft[some] / hot).softmax(dim=2) * (out / hot).log_softmax(dim=2)).sum(dim=2).mean(dim=1)
-            return h["mix"] * h["temperature"] ** 2 * like + (1 - h["mix"]) * _entropy(out, given[some])
+            like = (
+                -((soft[some] / hot).softmax(dim=2) * (out / hot).log_softmax(dim=2))
+                .sum(dim=2)
+                .mean(dim=1)
+            )
+            return h["mix"] * h["temperature"] ** 2 * like + (1 - h["mix"]) * _entropy(
+                out, given[some]
+            )
 
         def measure(w: Weights) -> Tensor:
             return _entropy(_ahead(w, h, _shared(seen[1300:], arms), None), labels[1300:])
@@ -456,7 +548,15 @@ def distillation(rng: np.random.Generator) -> DeepJob:
         Axis("hidden_units", (12, 32), (2, 32), log=True, whole=True),
     )
     keys = {"alpha": "mix", "dropout": "drop", "hidden_units": "width"}
-    return DeepJob("distillation", "validation cross-entropy", f"digits, {few} examples, {wrong:g} wrong", axes, keys, {"temperature": 2.0, "batch": 32}, build)
+    return DeepJob(
+        "distillation",
+        "validation cross-entropy",
+        f"digits, {few} examples, {wrong:g} wrong",
+        axes,
+        keys,
+        {"temperature": 2.0, "batch": 32},
+        build,
+    )
 
 
 def keras_cnn(rng: np.random.Generator) -> DeepJob:
@@ -471,14 +571,19 @@ def keras_cnn(rng: np.random.Generator) -> DeepJob:
         seen = torch.tensor(x.reshape(-1, 1, 8, 8), dtype=torch.float32, device=draw.device)
         labels = torch.tensor(y, device=draw.device)
         flipped = torch.rand(len(labels), generator=draw, device=draw.device) < wrong
-        given = torch.where(flipped, torch.randint(10, labels.shape, generator=draw, device=draw.device), labels)
+        given = torch.where(
+            flipped, torch.randint(10, labels.shape, generator=draw, device=draw.device), labels
+        )
         weights = {
             "conv0": matrix(draw, arms, 9, filters, 1.4 * h["init_scale"], same),
             "conv1": matrix(draw, arms, 9 * filters, filters, 1.4 * h["init_scale"], same),
             "dense": matrix(draw, arms, 16 * filters, 48, 1.4 * h["init_scale"], same),
             "out": matrix(draw, arms, 48, 10, h["init_scale"], same),
         }
-        weights |= {f"{n}_bias": torch.zeros(arms, w.shape[2], device=draw.device) for n, w in weights.items()}
+        weights |= {
+            f"{n}_bias": torch.zeros(arms, w.shape[2], device=draw.device)
+            for n, w in weights.items()
+        }
 
         def patches(z: Tensor) -> Tensor:
             m, c, s, _ = z.shape
@@ -488,10 +593,20 @@ def keras_cnn(rng: np.random.Generator) -> DeepJob:
             m = len(images)
             z = functional.relu(dense(w, "conv0", _shared(patches(images), arms)))
             z = masked(z, h["width"]).view(arms * m, 8, 8, filters).permute(0, 3, 1, 2)
-            inner = functional.unfold(z, 3, padding=1).transpose(1, 2).reshape(arms, m * 64, 9 * filters)
-            z = functional.relu(dense(w, "conv1", inner)).view(arms * m, 8, 8, filters).permute(0, 3, 1, 2)
+            inner = (
+                functional.unfold(z, 3, padding=1)
+                .transpose(1, 2)
+                .reshape(arms, m * 64, 9 * filters)
+            )
+            z = (
+                functional.relu(dense(w, "conv1", inner))
+                .view(arms * m, 8, 8, filters)
+                .permute(0, 3, 1, 2)
+            )
             flat = functional.avg_pool2d(z, 2).reshape(arms, m, 16 * filters)
-            return dense(w, "out", dropped(functional.relu(dense(w, "dense", flat)), h["drop"], using))
+            return dense(
+                w, "out", dropped(functional.relu(dense(w, "dense", flat)), h["drop"], using)
+            )
 
         def loss(w: Weights, some: Tensor) -> Tensor:
             return _entropy(answer(w, seen[some], draw), given[some])
@@ -506,8 +621,12 @@ def keras_cnn(rng: np.random.Generator) -> DeepJob:
 
     plain = bool(rng.random() < 0.4)
     axes = (
-        Axis("learning_rate", (3e-3, 0.1), (1e-5, 3.0), log=True, always=True) if plain else _adam("learning_rate", 5e-4, 1e-2),
-        Axis("momentum", (0.5, 0.95), (0.0, 0.999)) if plain else Axis("beta_1", (0.8, 0.95), (0.0, 0.999)),
+        Axis("learning_rate", (3e-3, 0.1), (1e-5, 3.0), log=True, always=True)
+        if plain
+        else _adam("learning_rate", 5e-4, 1e-2),
+        Axis("momentum", (0.5, 0.95), (0.0, 0.999))
+        if plain
+        else Axis("beta_1", (0.8, 0.95), (0.0, 0.999)),
         Axis("conv_filters", (4, 12), (1, 12), whole=True),
         Axis("dropout_rate", (0.0, 0.4), (0.0, 0.9)),
         Axis("kernel_regularizer", (1e-6, 1e-3), (1e-8, 0.3), log=True),
@@ -519,7 +638,9 @@ def keras_cnn(rng: np.random.Generator) -> DeepJob:
     }  # fmt: skip
     fixed = {"optimizer": "sgd" if plain else "adam", "batch": int(rng.choice([16, 32]))}
     metric = "validation error rate" if error else "validation cross-entropy"
-    return DeepJob("keras-cnn", metric, f"digits, {few} pictures, {wrong:g} wrong", axes, keys, fixed, build)
+    return DeepJob(
+        "keras-cnn", metric, f"digits, {few} pictures, {wrong:g} wrong", axes, keys, fixed, build
+    )
 
 
 KINDS: dict[str, Callable[[np.random.Generator], DeepJob]] = {
@@ -541,7 +662,10 @@ def table(
     """A job, its configurations, their losses [A, T + 1], and the steps of a unit."""
     job = KINDS[kind](rng)
     configs = draw_configs(rng, draw_ranges(rng, job.axes), arms)
-    settings = [{**job.fixed, **{job.keys.get(name, name): value for name, value in config.items()}} for config in configs]
+    settings = [
+        {**job.fixed, **{job.keys.get(name, name): value for name, value in config.items()}}
+        for config in configs
+    ]
     units = int(rng.integers(8, 51))
     low, high = STEPS.get(kind, (4, 50))
     steps = int(np.exp(rng.uniform(np.log(low), np.log(high))))

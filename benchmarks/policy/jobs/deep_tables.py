@@ -1,4 +1,4 @@
-"""Command line: `python -m benchmarks.policy.jobs.deep_tables` trains tables of deep-learning jobs."""
+"""Command line: `python -m benchmarks.policy.jobs.deep_tables` trains tables of deep learning."""
 
 import argparse
 import time
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 kind, rng, options.arms, options.device, options.shrink
             )
             about = f"{job.about}; {steps} steps a unit; fixed: {job.fixed}"
-            how = f"{about}; seed {options.seed}, table {number}. Column 0 is untrained; NaN: diverged."
+            how = f"{about}; seed {options.seed}, table {number}. NaN: diverged."
             words = {"metric": job.metric, "kind": job.kind, "how": how}
             line = write_table(options.out, f"{kind}_{number:03d}", words, configs, loss)
             print(f"{line}, {time.monotonic() - started:.1f} s", flush=True)

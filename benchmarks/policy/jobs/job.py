@@ -68,7 +68,9 @@ def write_table(
     whole = {**words, "epochs_per_unit": 1, "configs": list(configs)}
     (out / f"{name}.json").write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
     ends = loss[:, -1]
-    best, median = (np.nanmin(ends), np.nanmedian(ends)) if np.isfinite(ends).any() else (np.nan,) * 2
+    best, median = (
+        (np.nanmin(ends), np.nanmedian(ends)) if np.isfinite(ends).any() else (np.nan,) * 2
+    )
     return (
         f"{name} {loss.shape[0]} x {loss.shape[1] - 1} start {np.nanmedian(loss[:, 0]):.3g} "
         f"best {best:.3g} median {median:.3g} lost {np.isnan(ends).mean():.0%}"

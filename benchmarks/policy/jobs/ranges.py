@@ -1,7 +1,7 @@
 """Hyper-parameters as the users of a library write them, and the ranges that a table searches.
 
-A hyper-parameter has a sensible interval and an outer one. People's ranges are narrow, wide or badly
-centred; a table draws one breadth for all of its ranges and a shift for each.
+A hyper-parameter has a sensible interval and an outer one. People's ranges are narrow, wide or
+badly centred; a table draws one breadth for all of its ranges and a shift for each.
 """
 
 from collections.abc import Sequence
@@ -67,9 +67,7 @@ def draw_ranges(rng: np.random.Generator, axes: Sequence[Axis]) -> list[Range]:
     optional = [axis for axis in axes if not axis.always]
     count = int(rng.integers(1, len(optional) + 1)) if optional else 0
     chosen = {optional[i].name for i in rng.permutation(len(optional))[:count]}
-    return [
-        _range(rng, axis, breadth) for axis in axes if axis.always or axis.name in chosen
-    ]
+    return [_range(rng, axis, breadth) for axis in axes if axis.always or axis.name in chosen]
 
 
 def _range(rng: np.random.Generator, axis: Axis, breadth: float) -> Range:

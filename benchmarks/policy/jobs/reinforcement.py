@@ -86,14 +86,18 @@ def q_learning(rng: np.random.Generator) -> Job:
 
     about = f"grid of {side} x {side}, slip {slip:g}, {episodes} episodes a unit"
     name = "SARSA" if on_policy else "Q-learning"
-    return Job("reinforcement-learning", "negative return", units, f"{name}; {about}", TABULAR, train)
+    return Job(
+        "reinforcement-learning", "negative return", units, f"{name}; {about}", TABULAR, train
+    )
 
 
 def _greedy(q: Floats, state: int, epsilon: float, draw: np.random.Generator) -> int:
     return int(draw.integers(4)) if draw.random() < epsilon else int(q[state].argmax())
 
 
-Physics = Callable[[Floats, NDArray[np.int64], np.random.Generator], tuple[Floats, Floats, NDArray[np.bool_]]]
+Physics = Callable[
+    [Floats, NDArray[np.int64], np.random.Generator], tuple[Floats, Floats, NDArray[np.bool_]]
+]
 
 
 def _cart(scale: float) -> tuple[int, int, Callable[[int, np.random.Generator], Floats], Physics]:
@@ -102,7 +106,9 @@ def _cart(scale: float) -> tuple[int, int, Callable[[int, np.random.Generator], 
     def reset(count: int, draw: np.random.Generator) -> Floats:
         return draw.uniform(-0.05, 0.05, (count, 4))
 
-    def step(s: Floats, a: NDArray[np.int64], _: np.random.Generator) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    def step(
+        s: Floats, a: NDArray[np.int64], _: np.random.Generator
+    ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         force = np.where(a == 1, 10.0, -10.0)
         cos, sin = np.cos(s[:, 2]), np.sin(s[:, 2])
         push = (force + 0.05 * scale * s[:, 3] ** 2 * sin) / 1.1
@@ -121,7 +127,9 @@ def _point(goal: float) -> tuple[int, int, Callable[[int, np.random.Generator], 
     def reset(count: int, draw: np.random.Generator) -> Floats:
         return np.column_stack([draw.uniform(-1, 1, (count, 2)), np.zeros((count, 2))])
 
-    def step(s: Floats, a: NDArray[np.int64], draw: np.random.Generator) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    def step(
+        s: Floats, a: NDArray[np.int64], draw: np.random.Generator
+    ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         pushes = np.array([[0.3, 0], [-0.3, 0], [0, 0.3], [0, -0.3], [0, 0]])[a]
         speed = 0.9 * s[:, 2:] + 0.1 * pushes + 0.01 * draw.standard_normal((len(s), 2))
         place = s[:, :2] + speed
@@ -137,7 +145,11 @@ def ppo(rng: np.random.Generator) -> Job:
     size = float(rng.uniform(0.3, 0.8))
     observed, actions, reset, step = _cart(size) if pole else _point(size)
     units, envs = int(rng.integers(15, 41)), int(rng.choice([4, 8]))
-    steps, rollouts, longest = int(rng.choice([32, 64])), int(rng.choice([1, 2])), 200 if pole else 60
+    steps, rollouts, longest = (
+        int(rng.choice([32, 64])),
+        int(rng.choice([1, 2])),
+        200 if pole else 60,
+    )
 
     def train(config: Config, seed: int) -> list[float]:
         with np.errstate(all="ignore"):
@@ -211,7 +223,9 @@ def _softmax(x: Floats) -> Floats:
 class _Ppo:
     """One hidden layer for actions and values, its gradients by hand, Adam."""
 
-    def __init__(self, config: Config, observed: int, actions: int, draw: np.random.Generator) -> None:
+    def __init__(
+        self, config: Config, observed: int, actions: int, draw: np.random.Generator
+    ) -> None:
         self.draw, self.config, self.actions = draw, config, actions
         hidden = 32
         self.w = [
@@ -250,7 +264,9 @@ class _Ppo:
             for some in np.array_split(order, max(1, len(order) // size)):
                 self._step(seen[some], acts[some], old[some], scaled[some], target[some])
 
-    def _step(self, x: Floats, a: NDArray[np.int64], old: Floats, gain: Floats, target: Floats) -> None:
+    def _step(
+        self, x: Floats, a: NDArray[np.int64], old: Floats, gain: Floats, target: Floats
+    ) -> None:
         c, rows = self.config, np.arange(len(x))
         h = np.tanh(x @ self.w[0] + self.w[1])
         out = h @ self.w[2] + self.w[3]
@@ -270,8 +286,8 @@ class _Ppo:
         norm = np.sqrt(sum(float((g**2).sum()) for g in grads))
         shrink = min(1.0, float(c.get("max_grad_norm", 0.5)) / (norm + 1e-9))
         self.t += 1
-        for w, g, m, v in zip(self.w, grads, self.m, self.v, strict=True):
-            m += 0.1 * (shrink * g - m)
-            v += 0.001 * ((shrink * g) ** 2 - v)
-            step = (m / (1 - 0.9**self.t)) / (np.sqrt(v / (1 - 0.999**self.t)) + 1e-5)
-            w -= float(c["learning_rate"]) * step
+        for at, g in enumerate(grads):
+            self.m[at] += 0.1 * (shrink * g - self.m[at])
+            self.v[at] += 0.001 * ((shrink * g) ** 2 - self.v[at])
+            spread = np.sqrt(self.v[at] / (1 - 0.999**self.t)) + 1e-5
+            self.w[at] -= float(c["learning_rate"]) * self.m[at] / (1 - 0.9**self.t) / spread

@@ -59,7 +59,7 @@ def lightgbm(rng: np.random.Generator) -> Job:
     axes = LIGHTGBM if rng.random() < 0.6 else LIGHTGBM_NATIVE
 
     def train(config: Config, seed: int) -> list[float]:
-        import lightgbm as lgb  # noqa: PLC0415  # only where this kind is made
+        import lightgbm as lgb  # only where this kind is made
 
         objective = "multiclass" if data.classes > 2 else "binary" if data.classes else "regression"
         metric = {"multiclass": "multi_logloss", "binary": "binary_logloss", "regression": "l2"}
@@ -77,9 +77,7 @@ def lightgbm(rng: np.random.Generator) -> Job:
         inside = lgb.Dataset(data.x, data.y, params={"verbosity": -1}, free_raw_data=False)
         held = lgb.Dataset(data.held_x, data.held_y, reference=inside, free_raw_data=False)
         found: dict[str, dict[str, list[float]]] = {}
-        lgb.train(
-            given, inside, units * rounds, [held], callbacks=[lgb.record_evaluation(found)]
-        )
+        lgb.train(given, inside, units * rounds, [held], callbacks=[lgb.record_evaluation(found)])
         losses = next(iter(found["valid_0"].values()))
         return _by_unit(data, losses, units, rounds)
 
@@ -93,9 +91,11 @@ def xgboost(rng: np.random.Generator) -> Job:
     units, rounds = _length(rng)
 
     def train(config: Config, seed: int) -> list[float]:
-        import xgboost as xgb  # noqa: PLC0415  # only where this kind is made
+        import xgboost as xgb  # only where this kind is made
 
-        objective = {0: "reg:squarederror", 2: "binary:logistic"}.get(data.classes, "multi:softprob")
+        objective = {0: "reg:squarederror", 2: "binary:logistic"}.get(
+            data.classes, "multi:softprob"
+        )
         metric = {0: "rmse", 2: "logloss"}.get(data.classes, "mlogloss")
         given = {
             **config,
@@ -122,7 +122,9 @@ def xgboost(rng: np.random.Generator) -> Job:
         return _by_unit(data, losses, units, rounds)
 
     metric = "validation log loss" if data.classes else "validation squared error"
-    return Job("boosted-trees", metric, units, f"{data.about}; {rounds} rounds a unit", XGBOOST, train)
+    return Job(
+        "boosted-trees", metric, units, f"{data.about}; {rounds} rounds a unit", XGBOOST, train
+    )
 
 
 def histogram(rng: np.random.Generator) -> Job:
@@ -132,9 +134,14 @@ def histogram(rng: np.random.Generator) -> Job:
     rounds = min(rounds, 3)
 
     def train(config: Config, seed: int) -> list[float]:
-        from sklearn import ensemble  # noqa: PLC0415  # only where this kind is made
+        from sklearn import ensemble  # only where this kind is made
 
-        given = {**config, "max_iter": units * rounds, "early_stopping": False, "random_state": seed}
+        given = {
+            **config,
+            "max_iter": units * rounds,
+            "early_stopping": False,
+            "random_state": seed,
+        }
         if data.classes:
             model = ensemble.HistGradientBoostingClassifier(**given).fit(data.x, data.y)
             staged = model.staged_predict_proba(data.held_x)
