@@ -297,7 +297,7 @@ def knowledge_file(pool_file: Path) -> Path:
     said = (0.3 * rng.standard_normal((rows, OPINIONS))).astype(np.float16)
     said[:, -1] = np.abs(said[:, -1])
     out = pool_file.parent / "knowledge.npz"
-    np.savez(out, opinions=said, **{name: np.asarray(w) for name, w in weights.items()})  # type: ignore[arg-type]
+    np.savez(out, opinions=said[None], **{name: np.asarray(w) for name, w in weights.items()})  # type: ignore[arg-type]
     return out
 
 
@@ -504,7 +504,7 @@ def test_opinions_stay_with_their_arms(pool_file: Path, knowledge_file: Path) ->
     """An arm of a drawn study is a row of the pool: its curve and what is said of it."""
     drawn = kinds_of(pool_file, knowledge_file, ("tables",))
     with np.load(pool_file) as arrays, np.load(knowledge_file) as known:
-        curves, said = arrays["curves"] / 65535, known["opinions"].astype(float)
+        curves, said = arrays["curves"] / 65535, known["opinions"][0].astype(float)
     apart = said[:, -1]  # the one that is not centred
     for study in range(4):
         exists = np.asarray(drawn.exists[study]) > 0
@@ -617,9 +617,11 @@ def test_knowledge_of_names_is_learned_and_written(
     with np.load(out) as file:
         assert set(file) == {"opinions"} | KNOWLEDGE
         weights = {name: file[name] for name in KNOWLEDGE}
-        said = file["opinions"]
-    assert said.shape == (len(tables.curves), OPINIONS)
-    assert np.isfinite(said).all()
+        both = file["opinions"]
+    assert both.shape == (2, len(tables.curves), OPINIONS)  # by task and by kind left out
+    assert np.isfinite(both).all()
+    assert not np.allclose(both[0], both[1])
+    said = both[0]
     rows = tables.rows(tables.names.index("vae_mnist"))  # judged by what will be shipped
     expected = opinions(np, weights, tables.meanings[rows])
     np.testing.assert_allclose(said[rows], expected, rtol=5e-3, atol=1e-5)
