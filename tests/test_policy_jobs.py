@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from benchmarks.policy.jobs.__main__ import KINDS, made
 from benchmarks.policy.jobs.ranges import Axis, draw_configs, draw_ranges
 from benchmarks.policy.tables import kinds, unpack
+
 from bhpt.bench.tasks import from_pair
 
 CHEAP = ("factorisation", "rl_tabular")
