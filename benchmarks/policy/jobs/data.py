@@ -95,7 +95,7 @@ def _surface(rng: np.random.Generator, x: Floats) -> Floats:
 
 
 def _carried(rng: np.random.Generator) -> Tabular:
-    from sklearn import datasets  # only where this kind is made
+    from sklearn import datasets  # type: ignore[import-untyped]
 
     name = str(rng.choice(["digits", "breast_cancer", "wine"]))
     x, y = getattr(datasets, f"load_{name}")(return_X_y=True)

@@ -328,7 +328,7 @@ def grokking(rng: np.random.Generator) -> DeepJob:
 
 
 def _pictures(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    from sklearn.datasets import load_digits  # only where this kind is made
+    from sklearn.datasets import load_digits  # type: ignore[import-untyped]
 
     x, y = load_digits(return_X_y=True)
     order = rng.permutation(len(x))

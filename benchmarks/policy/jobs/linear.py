@@ -47,7 +47,7 @@ def sgd(rng: np.random.Generator) -> Job:
     loss = "log_loss" if data.classes else "squared_error"
 
     def train(config: Config, seed: int) -> list[float]:
-        from sklearn import linear_model  # only where this kind is made
+        from sklearn import linear_model  # type: ignore[import-untyped]
 
         given = {**config, "random_state": seed, "loss": loss}
         if given.get("penalty") is None and "l1_ratio" in given:
@@ -67,7 +67,7 @@ def mlp(rng: np.random.Generator) -> Job:
     adam = bool(rng.random() < 0.6)
 
     def train(config: Config, seed: int) -> list[float]:
-        from sklearn import neural_network  # only where this kind is made
+        from sklearn import neural_network
 
         given = {**config, "random_state": seed, "solver": "adam" if adam else "sgd"}
         given["hidden_layer_sizes"] = (int(given.get("hidden_layer_sizes", 32)),)

@@ -134,7 +134,7 @@ def histogram(rng: np.random.Generator) -> Job:
     rounds = min(rounds, 3)
 
     def train(config: Config, seed: int) -> list[float]:
-        from sklearn import ensemble  # only where this kind is made
+        from sklearn import ensemble  # type: ignore[import-untyped]
 
         given = {
             **config,
