@@ -38,6 +38,11 @@ COMMANDS = (
         "bhpt.cli.calibration:calibration",
         "Predict the ends of curves from a part of them; coverage and error by suite.",
     ),
+    CommandEntry(
+        "kinds",
+        "bhpt.cli.kinds:kinds",
+        "Judge each kind of job by networks that were trained without it; resumable.",
+    ),
 )
 """What follows `bhpt bench`; a new one is one entry more."""
 

@@ -128,6 +128,9 @@ _TRAINED: dict[str, Callable[[Learned], Policy]] = {
     "learned": lambda learned: learned,
     "nameless": _nameless,
 }
+TRAINED = frozenset(_TRAINED)
+"""Names of the policies that decide with trained networks."""
+
 _BY_NAME = {entry.name: entry for entry in ENTRIES}
 
 

@@ -1,0 +1,113 @@
+"""Judge by kinds left out: each kind of job by networks that were trained without it.
+
+A trained policy can be good on a kind of job because it knows that kind. So the tables of a kind
+are run with networks whose passports do not list the kind among what they were trained on. Simple
+rules know nothing and are run as they are.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bhpt.beliefs.learned.weights import Network, read_weights
+from bhpt.bench.catalogue import in_folder, load
+from bhpt.bench.table import ResultRow, RunKey
+from bhpt.domain import Misuse
+from bhpt.policies.registry import TRAINED
+
+NETWORKS: tuple[Network, ...] = ("policy", "ends")
+
+
+@dataclass(frozen=True)
+class KindsPlan:
+    """What to run.
+
+    Attributes:
+        tasks: Tables of each kind.
+        folds: Folders of networks; each was trained without some kinds.
+        policies: Names; those with trained networks get the fold that leaves a kind out.
+        budgets: In units.
+        seeds: How many.
+    """
+
+    tasks: Mapping[str, tuple[str, ...]]
+    folds: tuple[Path, ...]
+    policies: tuple[str, ...]
+    budgets: tuple[int, ...]
+    seeds: int
+
+    def runs(self) -> list[RunKey]:
+        """All runs, seed by seed.
+
+        Raises:
+            Misuse: A kind is left out by no fold.
+        """
+        folds = {kind: fold_without(kind, self.folds) for kind in self.tasks}
+        return [
+            RunKey(task, with_fold(policy, folds[kind]), budget, seed)
+            for seed in range(self.seeds)
+            for kind, tasks in self.tasks.items()
+            for task in tasks
+            for policy in self.policies
+            for budget in self.budgets
+        ]
+
+
+def with_fold(policy: str, fold: Path) -> str:
+    """The name of a policy with the networks of a folder, if it has trained networks."""
+    return f"{policy}:{fold}" if policy in TRAINED else policy
+
+
+def fold_without(kind: str, folds: Sequence[Path]) -> Path:
+    """The first folder whose networks were all trained without a kind.
+
+    Raises:
+        Misuse: There is none.
+    """
+    for fold in folds:
+        if all(kind not in _trained_kinds(fold, network) for network in NETWORKS):
+            return fold
+    raise Misuse(
+        f"kind {kind}: no networks were trained without it; leave it out with --kinds, or train "
+        f"some with --leave-out-kind {kind}"
+    )
+
+
+def _trained_kinds(fold: Path, network: Network) -> Mapping[str, int]:
+    return read_weights(fold / f"{network}.npz", network).passport.trained_on.kinds
+
+
+def tables_by_kind(data: Path, most: int, seed: int = 0) -> dict[str, tuple[str, ...]]:
+    """Tables of a folder by kind, at most so many of each, drawn at random.
+
+    Raises:
+        Misuse: The folder holds no tables.
+    """
+    by_kind: dict[str, list[str]] = {}
+    for name in in_folder(data):
+        by_kind.setdefault(load(name, 0, data).kind or "unknown", []).append(name)
+    if not by_kind:
+        raise Misuse(f"--data {data}: no NAME.npz + NAME.json pairs there")
+    rng = np.random.default_rng(seed)
+    return {
+        kind: tuple(sorted(names[at] for at in rng.permutation(len(names))[:most]))
+        for kind, names in sorted(by_kind.items())
+    }
+
+
+def regrets_by_kind(
+    plan: KindsPlan, rows: Sequence[ResultRow]
+) -> dict[tuple[str, str, int], float]:
+    """Mean regret by (kind, policy, budget): over the seeds of a table, then over tables."""
+    kinds = {task: kind for kind, tasks in plan.tasks.items() for task in tasks}
+    found: dict[tuple[str, str, int], dict[str, list[float]]] = {}
+    for row in rows:
+        policy = row.run.policy.partition(":")[0]
+        key = (kinds[row.run.task], policy, row.run.budget)
+        found.setdefault(key, {}).setdefault(row.run.task, []).append(row.score.regret)
+    return {
+        key: float(np.mean([np.mean(values) for values in by_task.values()]))
+        for key, by_task in found.items()
+    }

@@ -1,0 +1,59 @@
+"""A guard around a policy: no unit for an arm without a chance while another arm has one.
+
+Whatever chooses, a unit is wasted on an arm that the study's own predictor gives no chance to end
+below the best loss so far, as long as there are arms that have a chance. The guard asks the policy
+again, with these arms alone, where it has chosen one of the others.
+
+Notation:
+    ζ  the best loss so far     e_k  lowest loss of arm k within its horizon
+    arm k is hopeful if P(e_k < ζ) is not negligible
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bhpt.beliefs.predictor import Ends, Predictor
+from bhpt.domain import BoolArray, View
+from bhpt.policies.interface import Decision, Policy, PredictingPolicy
+
+NEGLIGIBLE = 0.01
+"""A smaller chance to end below the best is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class SensiblePolicy(PredictingPolicy):
+    """Lets a policy choose among hopeful arms only, where there are any.
+
+    Attributes:
+        chooser: The policy.
+        ends: The study's predictor.
+    """
+
+    chooser: Policy
+    ends: Predictor
+
+    @property
+    def predictor(self) -> Predictor:
+        """Predicts the ends."""
+        return self.ends
+
+    def decide(self, view: View) -> Decision | None:
+        """The policy's decision; asked again without hopeless arms if it chose one of them."""
+        decision = self.chooser.decide(view)
+        if decision is None or not np.isfinite(view.curves.best):
+            return decision
+        hopeful = hopeful_arms(view, self.ends.predict(view))
+        if hopeful[decision.arm] or not hopeful.any():
+            return decision
+        return self.chooser.decide(replace(view, startable=hopeful)) or decision
+
+
+def hopeful_arms(view: View, ends: Ends) -> BoolArray:
+    """Arms that can run and whose chance to end below the best so far is not negligible, [K].
+
+    An arm about which nothing is predicted counts as hopeful.
+    """
+    low = ends.quantiles([NEGLIGIBLE])[0]
+    hopeful: BoolArray = view.choosable & ~(low >= view.curves.best)
+    return hopeful
