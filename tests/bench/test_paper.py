@@ -33,6 +33,7 @@ TINY = plan.Scope(
     (1, 2),
     real_methods=("bhpt", "bhpt-eps", "hyperband", "random"),
     tasks=("arch2_cifar10",),
+    long_tasks=("arch2_cifar10@6",),
 )
 
 
@@ -322,7 +323,11 @@ def test_bhpt_climbs_until_it_has_found_the_optimum(
     monkeypatch.setattr(plan, "run_missing", pretend)
     scope = replace(TINY, synthetic_budgets=(4, 8, 16, 32), tenths=(1, 2, 4))
     collected = plan.collect(scope, tmp_path, 1, quiet)
-    assert collected.budgets == {"synthetic": (4, 8, 16), "arch2_cifar10": (5, 10)}
+    assert collected.budgets == {
+        "synthetic": (4, 8, 16),
+        "arch2_cifar10": (5, 10),
+        "arch2_cifar10@6": (5, 10),
+    }
     assert not any(run.budget == 32 for run in asked)
 
 
@@ -347,13 +352,19 @@ def test_the_paper_on_a_tiny_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(plan, "METHODS", few)
     monkeypatch.setattr(plan, "VARIANTS", ("q-alone", "q-eps-alone"))
     collected = plan.collect(TINY, tmp_path, 1, quiet)
-    expected = 2 * 2 * (len(few) + 2) + 2 * 2 * len(few)
+    expected = 2 * 2 * (len(few) + 2) + 2 * 2 * 2 * len(few)
     assert len(collected.rows) == expected
     assert {s.group for s in collected.shares} == {"alexnet", "resnet"}
     judged = write_report(collected, tmp_path, "bhpt bench paper --out DIR")
-    assert len(judged) == 12
+    assert len(judged) == 19
     text = (tmp_path / "paper.html").read_text()
-    for figure in ("regret_synthetic", "loss_real", "architecture_share", "action_value"):
+    for figure in (
+        "regret_synthetic",
+        "loss_real",
+        "loss_long",
+        "architecture_share",
+        "action_value",
+    ):
         assert (tmp_path / "figures" / f"{figure}.png").stat().st_size > 5000
     embedded = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', text)
     assert len(embedded) == 8
@@ -365,3 +376,14 @@ def test_the_paper_on_a_tiny_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     again = plan.collect(TINY, tmp_path, 1, quiet)  # everything is there
     assert (tmp_path / "results.csv").read_text() == before
     assert len(again.rows) == expected
+
+
+def test_a_rising_regret_is_found_and_falling_ones_hold() -> None:
+    down = rows_of({"bhpt-shapes": [0.3, 0.2, 0.1]}, [5, 10, 20])
+    up = rows_of({"bhpt-eps-shapes": [0.3, 0.1, 0.2]}, [5, 10, 20])
+    policies = ("bhpt-shapes", "bhpt-eps-shapes")
+    good = claims.falling_on_real(PaperEvidence(down), ["synthetic"], "units", policies)
+    assert good.verdict == "holds"
+    bad = claims.falling_on_real(PaperEvidence([*down, *up]), ["synthetic"], "units", policies)
+    assert bad.verdict == "does not hold"
+    assert "bhpt-eps-shapes B=10 to 20 +0.1" in bad.measured

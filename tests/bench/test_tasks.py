@@ -172,3 +172,12 @@ def test_the_synthetic_sets_differ_and_start_where_they_should() -> None:
     assert raw.losses[:, 0].std() > 1.5  # the plain model starts anywhere
     assert raw.truth is not None
     assert not raw.truth.structure.anchored
+
+
+def test_a_unit_of_another_length_is_part_of_the_name() -> None:
+    task = load("arch_cifar10@4", 0, arms=10)
+    assert (task.name, task.unit, task.arms) == ("arch_cifar10@4", 4, 10)
+    assert load("synthetic@12", 0).unit == 12
+    for wrong in ("arch_cifar10@", "arch_cifar10@0", "arch_cifar10@x"):
+        with pytest.raises(Misuse, match="epochs in a unit"):
+            load(wrong, 0)

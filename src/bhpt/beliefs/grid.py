@@ -24,7 +24,7 @@ from bhpt.beliefs.triangular import cholesky, solve_lower
 from bhpt.domain import BoolArray, FloatArray, IntArray
 
 _JITTER = 1e-12  # relative to the largest variance: keeps a noise-free kernel factorisable
-_MORE_JITTER = (1e-10, 1e-8, 1e-6)  # where rounding alone has made it indefinite
+_MORE_JITTER = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2)  # where rounding alone has made it indefinite
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,17 +55,23 @@ class Factor:
     whitened_load: FloatArray
 
 
-def factorise(
-    hypers: Hypers, epochs: int, start: float, *, anchored: bool, jitter: float = _JITTER
-) -> Factor:
+def factorise(hypers: Hypers, epochs: int, start: float, *, anchored: bool) -> Factor:
     """Factorise the first `epochs` epochs; `start` is the scaled ℓ_0.
 
     Raises:
         np.linalg.LinAlgError: If rounding has made the covariance indefinite.
     """
+    return _factorise(hypers, epochs, start, anchored=anchored, jitter=_JITTER, rounding=0.0)
+
+
+def _factorise(
+    hypers: Hypers, epochs: int, start: float, *, anchored: bool, jitter: float, rounding: float
+) -> Factor:
+    """`factorise` with so much added noise, relative to the largest variance and to s²."""
     remains = remainder(hypers, epochs)
     covariance = decay_covariance(remains, hypers, anchored=anchored)
-    covariance[np.diag_indices(epochs)] += jitter * covariance.diagonal().max()
+    added = jitter * covariance.diagonal().max() + rounding * hypers.magnitude**2
+    covariance[np.diag_indices(epochs)] += added
     lower = cholesky(covariance)
     left = remains[1 : epochs + 1] if anchored else np.zeros(epochs)
     load = 1 - left
@@ -74,12 +80,24 @@ def factorise(
 
 
 def _factorise_somehow(hypers: Hypers, epochs: int, start: float, *, anchored: bool) -> Factor:
-    for jitter in (_JITTER, *_MORE_JITTER[:-1]):
+    """The factor with as little added noise as it takes.
+
+    A decay that is still all but flat at the last epoch is a difference of numbers near s², whose
+    rounding no noise relative to what is left of them outweighs: so s² itself counts as well.
+    """
+    try:
+        return factorise(hypers, epochs, start, anchored=anchored)
+    except np.linalg.LinAlgError:
+        pass
+    for jitter in _MORE_JITTER[:-1]:
         try:
-            return factorise(hypers, epochs, start, anchored=anchored, jitter=jitter)
+            return _factorise(
+                hypers, epochs, start, anchored=anchored, jitter=jitter, rounding=jitter
+            )
         except np.linalg.LinAlgError:
             continue
-    return factorise(hypers, epochs, start, anchored=anchored, jitter=_MORE_JITTER[-1])
+    most = _MORE_JITTER[-1]
+    return _factorise(hypers, epochs, start, anchored=anchored, jitter=most, rounding=most)
 
 
 def make_grid(hypers: Hypers, epochs: int, start: float, *, anchored: bool) -> Grid:
@@ -88,8 +106,13 @@ def make_grid(hypers: Hypers, epochs: int, start: float, *, anchored: bool) -> G
     A setting may fit the epochs seen so far and yet be too smooth for all of them to be
     factorised: then it gets a little more noise.
     """
-    factor = _factorise_somehow(hypers, epochs, start, anchored=anchored)
+    return with_prefix_tables(_factorise_somehow(hypers, epochs, start, anchored=anchored))
+
+
+def with_prefix_tables(factor: Factor) -> Grid:
+    """The tables that follow from a factorised grid of epochs."""
     lower, u = factor.lower, factor.whitened_load
+    epochs = len(u)
     omega = np.empty((epochs + 1, epochs))
     omega[0] = factor.load
     omega[1:] = factor.load - np.cumsum(lower * u, axis=1).T

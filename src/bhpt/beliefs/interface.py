@@ -26,6 +26,10 @@ class GaussianPosterior(Protocol):
         """ν for a horizon in epochs."""
         ...
 
+    def mean_at_most(self, horizon: IntArray, most: FloatArray) -> FloatArray:
+        """E min{ν_k, most_k} for a horizon in epochs, [K]; infinite stands for "not there"."""
+        ...
+
 
 class GaussianMixture(Protocol):
     """Gaussian posteriors for several settings of the hyper-parameters."""

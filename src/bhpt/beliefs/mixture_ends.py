@@ -70,13 +70,7 @@ class MixtureEnds:
     def paths(self, arms: IntArray, size: int, rng: np.random.Generator) -> FloatArray:
         """Joint draws of how the lowest loss of some arms falls as they train, [S, A, T + 1]."""
         losses = self.mixture.scaled.loss(self.mixture.futures(arms, size, rng))
-        losses = np.maximum(losses, self._floor)
-        reached = self.view.curves.best_by_arm[arms][:, None]
-        seen = np.arange(losses.shape[2]) < self.view.curves.count_by_arm[arms][:, None]
-        losses = np.where(seen, reached, losses)
-        start = np.broadcast_to(reached, (*losses.shape[:2], 1))
-        lowest = np.minimum.accumulate(np.concatenate([start, losses], axis=2), axis=2)
-        return np.where(np.isfinite(lowest), lowest, np.nan)
+        return lowest_paths(self.view, arms, losses)
 
     def within(self, horizon: IntArray) -> "MixtureEnds":
         """The same view, with other horizons in units, [K]."""
@@ -119,6 +113,17 @@ class MixtureEnds:
         return np.where(np.isfinite(cut), cut, np.nan)
 
 
+def lowest_paths(view: View, arms: IntArray, losses: FloatArray) -> FloatArray:
+    """How the lowest loss of some arms falls along drawn curves, [S, A, T + 1] of [S, A, T]."""
+    losses = np.maximum(losses, lowest_possible(view))
+    reached = view.curves.best_by_arm[arms][:, None]
+    seen = np.arange(losses.shape[2]) < view.curves.count_by_arm[arms][:, None]
+    losses = np.where(seen, reached, losses)
+    start = np.broadcast_to(reached, (*losses.shape[:2], 1))
+    lowest = np.minimum.accumulate(np.concatenate([start, losses], axis=2), axis=2)
+    return np.where(np.isfinite(lowest), lowest, np.nan)
+
+
 def mixture_quantiles(
     means: FloatArray, deviations: FloatArray, weights: FloatArray, quantiles: FloatArray
 ) -> FloatArray:
@@ -127,17 +132,18 @@ def mixture_quantiles(
     Args:
         means: Of every component, [S, K]; infinite means give infinite quantiles.
         deviations: Likewise, [S, K].
-        weights: Probabilities of the components, [S].
+        weights: Probabilities of the components, [S], or by arm, [S, K].
         quantiles: Probabilities asked for, [Q].
     """
     some = np.isfinite(means).all(axis=0)
+    shares = np.broadcast_to(weights.reshape(len(weights), -1), means.shape)[:, some]
     centre, spread = means[:, some], np.maximum(deviations[:, some], _TINY)
     # a mixture's quantile lies between those of its components
     of_each = centre + ndtri(quantiles)[:, None, None] * spread
     low, high = of_each.min(axis=1), of_each.max(axis=1)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        below = np.einsum("s,qsk->qk", weights, ndtr((middle[:, None] - centre) / spread))
+        below = np.einsum("sk,qsk->qk", shares, ndtr((middle[:, None] - centre) / spread))
         short = below < quantiles[:, None]
         low, high = np.where(short, middle, low), np.where(short, high, middle)
     found = np.full((len(quantiles), means.shape[1]), np.inf)

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from bhpt.beliefs.asymptotes import Asymptotes
+from bhpt.beliefs.expected_min import expected_min
 from bhpt.beliefs.grid import Grid, Rows
 from bhpt.domain import FloatArray, IntArray
 
@@ -132,6 +133,11 @@ class Posterior:
         if key not in self._ends:
             self._ends[key] = self._find_ends(horizon)
         return self._ends[key]
+
+    def mean_at_most(self, horizon: IntArray, most: FloatArray) -> FloatArray:
+        """E min{ν_k, most_k} for a horizon in epochs, [K]; infinite stands for "not there"."""
+        ends = self.ends(horizon)
+        return expected_min(ends.mean, np.sqrt(ends.variance), most)
 
     def _find_ends(self, horizon: IntArray) -> GaussianEnds:
         stops = self.counts + horizon

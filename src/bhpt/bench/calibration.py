@@ -20,6 +20,7 @@ import numpy as np
 from bhpt.beliefs.learned.ends import LearnedPredictor
 from bhpt.beliefs.learned.weights import read_weights, shipped
 from bhpt.beliefs.predictor import Predictor
+from bhpt.beliefs.shape_belief import ShapeBelief
 from bhpt.bench.baselines.truth import Truth, freeze_thaw_belief, true_belief
 from bhpt.bench.catalogue import load
 from bhpt.bench.peers.calibration import Calibration
@@ -44,6 +45,7 @@ PREDICTORS: dict[str, Callable[[Truth | None], Predictor]] = {
     "gaussian": lambda _: our_belief(),
     "wary": lambda _: wary_belief(),
     "paper": lambda _: paper_belief(),
+    "shapes": lambda _: ShapeBelief(),
     "freeze-thaw": lambda _: freeze_thaw_belief(None),
     "truth": _true,
 }

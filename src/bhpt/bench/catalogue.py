@@ -1,5 +1,6 @@
 """Tasks by name: synthetic ones, packaged tables, and whatever a folder holds."""
 
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -31,13 +32,26 @@ def in_folder(data: Path | None) -> list[str]:
 
 
 def load(name: str, seed: int, data: Path | None = None, arms: int | None = None) -> Task:
-    """A task by name; the seed chooses the synthetic set and the sampled arms."""
+    """A task by name; the seed chooses the synthetic set and the sampled arms.
+
+    `NAME@EPOCHS` is the same task with another number of epochs in a unit.
+    """
     if data is not None and not data.is_dir():
         raise Misuse(f"--data {data}: no such folder")
     if arms is not None and arms < 1:
         raise Misuse(f"--arms {arms}: at least one arm is needed")
-    if name in ("synthetic", "synthetic-raw"):
-        task = synthetic(seed, anchored=name == "synthetic")
+    plain, at, unit = name.partition("@")
+    if plain in ("synthetic", "synthetic-raw"):
+        task = synthetic(seed, anchored=plain == "synthetic")
     else:
-        task = _table(name, data)
+        task = _table(plain, data)
+    if at:
+        task = replace(task, name=name, unit=_epochs(name, unit))
     return task if arms is None else task.sample(arms, seed)
+
+
+def _epochs(name: str, unit: str) -> int:
+    """Epochs of a unit as a task's name has them."""
+    if not unit.isdigit() or not int(unit):
+        raise Misuse(f"task {name!r}: after @ comes the number of epochs in a unit")
+    return int(unit)

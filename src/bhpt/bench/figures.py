@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ON_BARS = (*("bhpt", "bhpt-eps", "rollout", "hyperband", "gp-ei", "smac", "next-unit", "default"),)
-ON_GROUPS = ("bhpt", "bhpt-eps", "hyperband", "fabolas", "freeze-thaw", "next-unit", "default")
+ON_GROUPS = (
+    *("bhpt", "bhpt-eps", "hyperband", "fabolas", "freeze-thaw", "next-unit", "default"),
+    *("bhpt-shapes", "bhpt-eps-shapes"),
+)
 EXHAUSTION = ("bhpt", "q-alone", "bhpt-eps", "q-eps-alone")
 SAMPLED = ("bhpt", "bhpt-sampled")
 EXTRAS = ("q-alone", "q-eps-alone", "bhpt-sampled")  # have figures of their own

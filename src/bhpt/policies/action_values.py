@@ -2,36 +2,17 @@
 
 Notation:
     Z  standard normal      φ, Φ  its density and distribution function
-    E min{X, c} for X ~ N(μ, σ²) is c - σ (sΦ(s) + φ(s)) with s = (c - μ)/σ
     E min_k {b_k + s_k Z} is a sum over the pieces of the lower envelope of the lines
 """
 
 import numpy as np
 from scipy.special import ndtr
 
+from bhpt.beliefs.expected_min import density
 from bhpt.domain import BoolArray, FloatArray, IntArray
 
 FAR = 9.0  # P(|Z| > 9) < 3e-19: an envelope beyond it changes no double
 _TIE = 1e-9  # values closer than this, relative to their size, are a tie
-
-
-def density(z: FloatArray) -> FloatArray:
-    """φ, zero at infinity."""
-    height: FloatArray = np.exp(-0.5 * np.square(z)) / np.sqrt(2 * np.pi)
-    return height
-
-
-def expected_min(mean: FloatArray, deviation: FloatArray, other: FloatArray) -> FloatArray:
-    """E min{X, c} for X ~ N(mean, deviation²) and a constant c = `other`; shapes broadcast.
-
-    An infinite mean or `other` stands for "not there": the result is then the one that is.
-    """
-    there = np.isfinite(mean) & np.isfinite(other) & (deviation > 0)
-    sigma = np.where(there, deviation, 1.0)
-    gap = np.where(there, other, 0.0) - np.where(there, mean, 0.0)
-    s = gap / sigma
-    improved = np.where(there, other, 0.0) - sigma * (s * ndtr(s) + density(s))
-    return np.where(there, improved, np.minimum(mean, other))
 
 
 def best_other(mean: FloatArray) -> FloatArray:

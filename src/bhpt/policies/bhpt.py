@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bhpt.beliefs.interface import GaussianBelief, GaussianMixture
+from bhpt.beliefs.interface import GaussianBelief, GaussianMixture, GaussianPosterior
 from bhpt.beliefs.posterior import GaussianEnds
 from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import FloatArray, IntArray, View
-from bhpt.policies.action_values import best_other, expected_min, pick
+from bhpt.policies.action_values import best_other, pick
 from bhpt.policies.interface import Decision, Explanation, PredictingPolicy
 
 Chosen = tuple[int, str]
@@ -118,11 +118,11 @@ def horizon_epochs(view: View, units: IntArray) -> IntArray:
 
 def action_values(mixture: GaussianMixture, horizon: IntArray) -> FloatArray:
     """Q of every arm, averaged over the hyper-parameter samples, [K]."""
-    return mixture.average(lambda posterior: _q(posterior.ends(horizon)))
 
+    def values(posterior: GaussianPosterior) -> FloatArray:
+        return posterior.mean_at_most(horizon, best_other(posterior.ends(horizon).mean))
 
-def _q(ends: GaussianEnds) -> FloatArray:
-    return expected_min(ends.mean, np.sqrt(ends.variance), best_other(ends.mean))
+    return mixture.average(values)
 
 
 def explain(

@@ -22,10 +22,10 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import qmc
 
+from bhpt.beliefs.expected_min import expected_min
 from bhpt.beliefs.interface import MovingBelief, MovingMixture
 from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import FloatArray, IntArray, View
-from bhpt.policies.action_values import expected_min
 from bhpt.policies.bhpt import QValues, explore, horizon_epochs, q_values
 from bhpt.policies.interface import Decision, PredictingPolicy
 

@@ -17,6 +17,7 @@ from bhpt.beliefs.learned.weights import (
     without_names,
 )
 from bhpt.beliefs.scale import Scale
+from bhpt.beliefs.shape_belief import ShapeBelief
 from bhpt.domain import Misuse
 from bhpt.policies.bhpt import Bhpt
 from bhpt.policies.default import DefaultPolicy
@@ -97,6 +98,12 @@ ENTRIES = (
     PolicyEntry("bhpt-eps", "BHPT-ε, ε = 0.5", lambda: Bhpt(paper_belief(), epsilon=0.5)),
     PolicyEntry("next-unit", "the value of the next unit", lambda: NextUnit(our_belief())),
     PolicyEntry("plans", "d units to each of m arms, then commit", lambda: Plans(wary_belief())),
+    PolicyEntry(
+        "bhpt-shapes", "bhpt, each arm with a shape of its own", lambda: Bhpt(ShapeBelief())
+    ),
+    PolicyEntry("bhpt-eps-shapes", "bhpt-eps, likewise", lambda: Bhpt(ShapeBelief(), epsilon=0.5)),
+    PolicyEntry("next-unit-shapes", "next-unit, likewise", lambda: NextUnit(ShapeBelief())),
+    PolicyEntry("plans-shapes", "plans, likewise", lambda: Plans(ShapeBelief())),
     PolicyEntry("random", "random arms, each to the end", lambda: Scheduled(random_search)),
     PolicyEntry("hyperband", "η = 3, promotions resume", lambda: Scheduled(hyperband)),
     PolicyEntry(

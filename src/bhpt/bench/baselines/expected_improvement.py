@@ -8,8 +8,8 @@ Notation:
 import numpy as np
 from scipy.special import erfcx, ndtr
 
+from bhpt.beliefs.expected_min import density
 from bhpt.domain import FloatArray
-from bhpt.policies.action_values import density
 
 _LOG_ROOT_2PI = 0.5 * float(np.log(2 * np.pi))
 _DENSITY_AT_0 = 1 / float(np.sqrt(2 * np.pi))

@@ -18,6 +18,8 @@ from bhpt.bench.paper.plan import SYNTHETIC, Collected
 Verdict = Literal["holds", "partly", "open", "does not hold", "not run"]
 BASELINES = ("rollout", "hyperband", "gp-ei")  # of the paper's synthetic figure
 REAL_BASELINES = ("smac", "hyperband", "fabolas", "freeze-thaw")  # of its real ones
+PRINTED = ("bhpt", "bhpt-eps")
+WITH_SHAPES = ("bhpt-shapes", "bhpt-eps-shapes")
 SLOW = ("arch2_cifar10", "resnet")  # the task with a family that learns slowly and ends lower
 _SAME = 0.02  # regrets that differ by less are about the same
 _ROUNDING = 0.0005  # smaller differences count as equal
@@ -46,15 +48,24 @@ def judge(collected: Collected) -> list[Claim]:
     return [
         vanishing_regret(evidence),
         lowest_on_synthetic(evidence),
-        lowest_on_real(evidence, collected.real),
+        *(
+            lowest_on_real(evidence, tasks, f"{units}, {belief}", ours)
+            for units, tasks in _units(collected)
+            for belief, ours in (("as printed", PRINTED), ("a shape for each arm", WITH_SHAPES))
+        ),
         bo_against_hyperband(evidence),
         rollout_like_hyperband(evidence),
         trend(evidence, "top5", rising=True, says="The top-5 hit rate rises with B"),
         trend(evidence, "share", rising=False, says="The share on the output arm falls with B"),
-        epsilon_on_real(evidence, collected.real),
+        *(epsilon_on_real(evidence, tasks, units) for units, tasks in _units(collected)),
+        *(
+            falling_on_real(evidence, tasks, units, WITH_SHAPES)
+            for units, tasks in _units(collected)
+        ),
         exhaustion_rule(evidence),
         sampled_hypers(evidence),
         slow_family(collected.shares),
+        slow_family(collected.shares, "bhpt-shapes"),
         decision_times(evidence),
     ]
 
@@ -78,14 +89,51 @@ def lowest_on_synthetic(evidence: PaperEvidence) -> Claim:
     return _lowest(evidence, (SYNTHETIC,), BASELINES, says)
 
 
-def lowest_on_real(evidence: PaperEvidence, tasks: Sequence[str]) -> Claim:
+def lowest_on_real(
+    evidence: PaperEvidence,
+    tasks: Sequence[str],
+    where: str = "",
+    ours: tuple[str, ...] = PRINTED,
+) -> Claim:
     """The same on the real tasks, against the methods that the paper shows there."""
     says = "BHPT or BHPT-ε beats SMAC, Hyperband, Fabolas and FreezeThaw on the real tasks"
-    return _lowest(evidence, tasks, REAL_BASELINES, says)
+    return _lowest(evidence, tasks, REAL_BASELINES, says + (where and f" ({where})"), ours)
+
+
+def falling_on_real(
+    evidence: PaperEvidence, tasks: Sequence[str], where: str, policies: Sequence[str]
+) -> Claim:
+    """No step to a larger budget after which a policy is surely worse."""
+    says = f"More budget never hurts ({where}, a shape for each arm)"
+    steps, rises = 0, []
+    for task in tasks:
+        for policy in policies:
+            for small, large in pairwise(evidence.budgets(task, policy)):
+                steps += 1
+                gap = evidence.step(task, policy, small, large)
+                if gap.above and gap.mean > _ROUNDING:
+                    rises.append(f"{task} {policy} B={small} to {large} {gap.text(signed=True)}")
+    if not steps:
+        return Claim(says, "", "not run")
+    measured = f"{steps} steps, regret surely rises in {len(rises)}"
+    if rises:
+        measured += "; " + "; ".join(rises)
+    if not rises:
+        return Claim(says, measured, "holds")
+    return Claim(says, measured, "does not hold" if 10 * len(rises) > steps else "partly")
+
+
+def _units(collected: Collected) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The real tasks with either kind of units, and what to call them."""
+    return (("short units", collected.real), ("the paper's units", collected.long))
 
 
 def _lowest(
-    evidence: PaperEvidence, tasks: Sequence[str], rivals: Sequence[str], says: str
+    evidence: PaperEvidence,
+    tasks: Sequence[str],
+    rivals: Sequence[str],
+    says: str,
+    policies: tuple[str, ...] = PRINTED,
 ) -> Claim:
     """Compare the better of BHPT and BHPT-ε with the best rival, at every budget."""
     cells, ahead, behind = 0, 0, 0
@@ -93,8 +141,8 @@ def _lowest(
     perhaps: list[str] = []
     for task in tasks:
         present = [r for r in rivals if evidence.has(task, r)]
-        for budget in evidence.budgets(task, "bhpt", "bhpt-eps", *present) if present else ():
-            ours = _best(evidence, task, budget, ("bhpt", "bhpt-eps"))
+        for budget in evidence.budgets(task, *policies, *present) if present else ():
+            ours = _best(evidence, task, budget, policies)
             theirs = _best(evidence, task, budget, present)
             gap = evidence.difference(task, ours, theirs, budget)
             cells += 1
@@ -163,7 +211,7 @@ def trend(evidence: PaperEvidence, metric: str, *, rising: bool, says: str) -> C
     return Claim(f"{says} (synthetic; BHPT and BO)", measured, verdict)
 
 
-def epsilon_on_real(evidence: PaperEvidence, tasks: Sequence[str]) -> Claim:
+def epsilon_on_real(evidence: PaperEvidence, tasks: Sequence[str], where: str = "") -> Claim:
     """BHPT-ε ahead in the smaller half of the budgets, BHPT in the larger."""
     small: list[MeanInterval] = []
     large: list[MeanInterval] = []
@@ -176,6 +224,7 @@ def epsilon_on_real(evidence: PaperEvidence, tasks: Sequence[str]) -> Claim:
         large += gaps[-half:] if half else []
         parts.append(f"{task} " + ", ".join(_signed(gap.mean) for gap in gaps))
     says = "BHPT-ε is better at small budgets on real tasks, BHPT at large"
+    says += where and f" ({where})"
     if not small:
         return Claim(says, "", "not run")
     measured = (
@@ -223,25 +272,26 @@ def sampled_hypers(evidence: PaperEvidence) -> Claim:
     return Claim(says, measured, _alike(gaps))
 
 
-def slow_family(shares: Sequence[GroupShare]) -> Claim:
+def slow_family(shares: Sequence[GroupShare], ours: str = "bhpt") -> Claim:
     """BHPT's share on the slow family rises with the budget and never falls; Hyperband's stays."""
     task, group = SLOW
     says = "BHPT spends more on the slow family as B grows; Hyperband does not adapt"
+    says += "" if ours == "bhpt" else f" ({ours})"
     parts, rises = [], {}
     surely, falls = False, False
-    for policy in ("bhpt", "hyperband"):
+    for policy in (ours, "hyperband"):
         means = _shares(shares, task, group, policy)
         if len(means) < 2:
             return Claim(says, "", "not run")
         parts.append(f"{policy} " + _listed(list(means), list(means.values()), digits=2))
         first, *_, last = steps = list(means.values())
         rises[policy] = last.mean - first.mean
-        if policy == "bhpt":
+        if policy == ours:
             surely = last.low > first.high
             falls = any(one.low > other.high for one, other in pairwise(steps))
     measured = f"share on {group} of {task}: " + "; ".join(parts)
-    good = rises["bhpt"] > 0.05 and rises["bhpt"] > rises["hyperband"]
-    if rises["bhpt"] <= 0:
+    good = rises[ours] > 0.05 and rises[ours] > rises["hyperband"]
+    if rises[ours] <= 0:
         return Claim(says, measured, "does not hold")
     return Claim(says, measured, "holds" if good and surely and not falls else "partly")
 

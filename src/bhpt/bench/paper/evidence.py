@@ -87,3 +87,15 @@ class PaperEvidence:
             for seed in sorted(set(left) & set(right))
         ]
         return interval(np.array(gaps))
+
+    def step(
+        self, task: str, policy: str, small: int, large: int, metric: str = "regret"
+    ) -> MeanInterval:
+        """The metric of a policy with a larger budget less that with a smaller, seed by seed."""
+        left = self._by_cell[task, policy, large]
+        right = self._by_cell[task, policy, small]
+        gaps = [
+            float(getattr(left[seed].score, metric)) - float(getattr(right[seed].score, metric))
+            for seed in sorted(set(left) & set(right))
+        ]
+        return interval(np.array(gaps))

@@ -24,8 +24,12 @@ LEADER = "bhpt"
 METHODS = (
     *("bhpt", "bhpt-eps", "rollout", "hyperband", "gp-ei", "smac", "fabolas", "freeze-thaw"),
     *("random", "next-unit", "default"),
+    *("bhpt-shapes", "bhpt-eps-shapes", "next-unit-shapes", "plans-shapes"),
 )
 VARIANTS = ("q-alone", "q-eps-alone", "bhpt-sampled")  # on drawn data only, as in the paper
+LONG_UNITS = (  # units as long as the paper's; fcnet_mnist has such units anyway
+    *("resnet_cifar10@4", "arch_cifar10@4", "arch2_cifar10@6", "fcnet_mnist", "vae_mnist@10"),
+)
 FOUND = 0.001  # a mean regret at which BHPT counts as having found the optimum
 
 Progress = Callable[[int, int, ResultRow | None], None]
@@ -42,7 +46,8 @@ class Scope:
         synthetic_budgets: Budgets to try on it, in this order.
         tenths: The same for real tasks, as multiples of a tenth of the arms.
         real_methods: Methods on real tasks.
-        tasks: Real tasks.
+        tasks: Real tasks, with the units of their tables.
+        long_tasks: The same with units as long as the paper's.
     """
 
     name: str
@@ -52,6 +57,12 @@ class Scope:
     tenths: tuple[int, ...]
     real_methods: tuple[str, ...] = METHODS
     tasks: tuple[str, ...] = PACKAGED
+    long_tasks: tuple[str, ...] = LONG_UNITS
+
+    @property
+    def all_tasks(self) -> tuple[str, ...]:
+        """All real tasks, each once."""
+        return tuple(dict.fromkeys((*self.tasks, *self.long_tasks)))
 
     def budgets(self, task: str) -> tuple[int, ...]:
         """Budgets to try on a task, smallest first."""
@@ -106,8 +117,13 @@ class Collected:
 
     @property
     def real(self) -> tuple[str, ...]:
-        """The real tasks."""
+        """The real tasks, with the units of their tables."""
         return self.scope.tasks
+
+    @property
+    def long(self) -> tuple[str, ...]:
+        """The real tasks with units as long as the paper's."""
+        return self.scope.long_tasks
 
 
 def collect(scope: Scope, out: Path, jobs: int, progress: Progress) -> Collected:
@@ -129,7 +145,7 @@ def collect(scope: Scope, out: Path, jobs: int, progress: Progress) -> Collected
 
 def _climb(scope: Scope, out: Path, jobs: int, progress: Progress) -> dict[str, tuple[int, ...]]:
     """Budgets of each task: run BHPT on larger and larger ones until it finds the optimum."""
-    steps = {task: scope.budgets(task) for task in (SYNTHETIC, *scope.tasks)}
+    steps = {task: scope.budgets(task) for task in (SYNTHETIC, *scope.all_tasks)}
     climbed: dict[str, tuple[int, ...]] = dict.fromkeys(steps, ())
     open_tasks = set(steps)
     for at in range(max(len(s) for s in steps.values())):

@@ -51,7 +51,8 @@ def about_run(collected: Collected) -> list[str]:
     scope = collected.scope
     said = (
         f"A {scope.name} run: {scope.synthetic_seeds} synthetic sets, {scope.real_seeds} seeds on "
-        f"each of {len(scope.tasks)} real tasks. Every method has the same arms, the same units "
+        f"each of {len(scope.tasks)} real tasks, with the units of their tables and with units as "
+        "long as the paper's (NAME@EPOCHS). Every method has the same arms, the same units "
         "and a hard stop at B; a unit is counted once, and arms resume where they stand."
     )
     honest = (
@@ -76,7 +77,7 @@ def about_run(collected: Collected) -> list[str]:
 
 def draw(collected: Collected, data: Path) -> "Iterator[tuple[SavedFigure, Figure | None]]":
     """Every figure of the paper, in its order."""
-    rows, real = collected.rows, collected.real
+    rows = collected.rows
     yield (
         SavedFigure(
             "Regret over the budget",
@@ -101,23 +102,8 @@ def draw(collected: Collected, data: Path) -> "Iterator[tuple[SavedFigure, Figur
         ),
         figures.share(rows, SYNTHETIC),
     )
-    yield (
-        SavedFigure(
-            "Loss over the budget on the real tasks",
-            "Mean and one standard deviation over seeds; dotted: what the best arm would have "
-            "given had it been known.",
-            "loss_real",
-        ),
-        figures.loss(rows, real, optima(collected.budgets, real)),
-    )
-    yield (
-        SavedFigure(
-            "Regret over the budget on the real tasks",
-            "The same runs relative to the optimum; regrets below 0.0001 are drawn there.",
-            "regret_real",
-        ),
-        figures.regret(rows, real),
-    )
+    yield from _on_real(collected, collected.real, "real", "")
+    yield from _on_real(collected, collected.long, "long", " with units as long as the paper's")
     yield from _families(collected)
     yield (
         SavedFigure(
@@ -148,6 +134,29 @@ def draw(collected: Collected, data: Path) -> "Iterator[tuple[SavedFigure, Figur
     )
 
 
+def _on_real(
+    collected: Collected, tasks: tuple[str, ...], name: str, units: str
+) -> "Iterator[tuple[SavedFigure, Figure | None]]":
+    """Loss and regret on the real tasks, with either kind of units."""
+    yield (
+        SavedFigure(
+            f"Loss over the budget on the real tasks{units}",
+            "Mean and one standard deviation over seeds; dotted: what the best arm would have "
+            "given had it been known.",
+            f"loss_{name}",
+        ),
+        figures.loss(collected.rows, tasks, optima(collected.budgets, tasks)),
+    )
+    yield (
+        SavedFigure(
+            f"Regret over the budget on the real tasks{units}",
+            "The same runs relative to the optimum; regrets below 0.0001 are drawn there.",
+            f"regret_{name}",
+        ),
+        figures.regret(collected.rows, tasks),
+    )
+
+
 def _families(collected: Collected) -> "Iterator[tuple[SavedFigure, Figure | None]]":
     """One figure for the slow family of the architecture tasks."""
     groups = sorted({share.group for share in collected.shares})
@@ -165,7 +174,7 @@ def _families(collected: Collected) -> "Iterator[tuple[SavedFigure, Figure | Non
 
 def _tables(collected: Collected) -> Iterator[Section]:
     """Regret of every method on every task."""
-    for task in (SYNTHETIC, *collected.real):
+    for task in (SYNTHETIC, *collected.scope.all_tasks):
         note = "Mean ± standard error over seeds; the lowest of each column in bold."
         yield Section(
             f"Normalised regret: {task}", note, tables.metric_table(collected.rows, task, "regret")

@@ -31,7 +31,7 @@ PROPERTIES = (
     Properties("Hyperband", True, False, False),
     Properties("Rollout", True, True, True),
     Properties("BHPT, BHPT-ε", True, True, True),
-    Properties("next unit, default (ours)", True, True, True),
+    Properties("next unit, plans, default (ours)", True, True, True),
 )
 
 

@@ -1,0 +1,47 @@
+"""The expected smaller of a random value and a constant, in closed form.
+
+Notation:
+    Z  standard normal      φ, Φ  its density and distribution function
+    E min{X, c} for X ~ N(μ, σ²) is c - σ (sΦ(s) + φ(s)) with s = (c - μ)/σ
+    E min{e^X, c}^p is e^{pμ + p²σ²/2} Φ(s - pσ) + c^p Φ(-s) with s = (log c - μ)/σ
+"""
+
+import numpy as np
+from scipy.special import log_ndtr, ndtr
+
+from bhpt.domain import FloatArray
+
+_SURE = 1e-12  # a smaller deviation is none
+
+
+def density(z: FloatArray) -> FloatArray:
+    """φ, zero at infinity."""
+    height: FloatArray = np.exp(-0.5 * np.square(z)) / np.sqrt(2 * np.pi)
+    return height
+
+
+def expected_min(mean: FloatArray, deviation: FloatArray, other: FloatArray) -> FloatArray:
+    """E min{X, c} for X ~ N(mean, deviation²) and a constant c = `other`; shapes broadcast.
+
+    An infinite mean or `other` stands for "not there": the result is then the one that is.
+    """
+    there = np.isfinite(mean) & np.isfinite(other) & (deviation > 0)
+    sigma = np.where(there, deviation, 1.0)
+    gap = np.where(there, other, 0.0) - np.where(there, mean, 0.0)
+    s = gap / sigma
+    improved = np.where(there, other, 0.0) - sigma * (s * ndtr(s) + density(s))
+    return np.where(there, improved, np.minimum(mean, other))
+
+
+def expected_min_exp(
+    mean: FloatArray, deviation: FloatArray, log_most: FloatArray, power: int = 1
+) -> FloatArray:
+    """E min{e^X, c}^p for X ~ N(mean, deviation²) and c = exp(log_most); shapes broadcast.
+
+    With c as upper bound nothing overflows, however wide X is.
+    """
+    sigma = np.maximum(deviation, _SURE)
+    s = (log_most - mean) / sigma
+    log_below = power * (mean + 0.5 * power * sigma**2) + log_ndtr(s - power * sigma)
+    expected: FloatArray = np.exp(log_below) + np.exp(power * log_most) * ndtr(-s)
+    return expected

@@ -1,0 +1,195 @@
+"""What observed curves say of their shapes and ends, and of the study that they belong to.
+
+Notation:
+    m, s_f  mean and deviation of the arms' ends, relative to the start     A  size of the misfit
+    θ       (m/A, log s_f/A, log A)
+    κ       kind of study: how often each shape occurs in it, π_κ [G];  ϖ_κ  how often the kind does
+    p(y_k | g, θ)  closed form: given its shape g a curve is Gaussian
+    p(θ, κ | y) ∝ p(θ) ϖ_κ (Π_k Σ_g π_κg p(y_k | g, θ))^ω,  ω = min(1, 3/V)
+
+A curve that stays where it started fits any A, so its epochs are taken in units of A.
+
+The power ω: curves of one study differ from the model in the same direction, so that V of them are
+not V independent witnesses. Without it a hundred first epochs decide between kinds of studies that
+only later epochs can tell apart, and nine in ten intervals turn out too narrow.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bhpt.beliefs.shape_grid import ShapeRows
+from bhpt.beliefs.shapes import Shape
+from bhpt.domain import BoolArray, FloatArray
+
+_LOG_2PI = float(np.log(2 * np.pi))
+WITNESSES = 3.0  # all curves of a study together count as so many at most
+_FARTHEST = 6.0  # prior deviations of θ that are looked at
+_NO_WEIGHT = 1e-300
+_STILL = 0.1  # deviation of the end of an arm that does not learn, as part of A
+_UNLIKE = 0.3  # probability of a study like none that was learned from
+_ALIKE = 0.7  # part of its arms that are of one decay, if they learn
+_FAILING = 0.1  # part of its arms that do not
+
+
+@dataclass(frozen=True, eq=False)
+class ByShape:
+    """Each row's curve under each shape.
+
+    Attributes:
+        log_density: log p(y_k | g), [V, G].
+        mean: Mean of the end given the shape, relative to the start, [V, G].
+        variance: Its variance, [V, G].
+    """
+
+    log_density: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+
+    def responsibilities(self, weights: FloatArray) -> FloatArray:
+        """Probability of each shape for each row, given prior weights [G] or [V, G]: [V, G]."""
+        log_joint = self.log_density + np.log(np.maximum(weights, _NO_WEIGHT))
+        joint = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
+        found: FloatArray = joint / joint.sum(axis=1, keepdims=True)
+        return found
+
+
+def end_priors(
+    learns: BoolArray, size: float, mean: FloatArray, variance: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and variance of each arm's end under each shape, [V, G] twice.
+
+    Args:
+        learns: Which shapes are of arms that learn, [G].
+        size: A.
+        mean: Mean of each arm's end if it learns, relative to the start, [V].
+        variance: Its variance, [V].
+    """
+    return (
+        np.where(learns, mean[:, None], 0.0),
+        np.where(learns, variance[:, None], (_STILL * size) ** 2),
+    )
+
+
+def by_shape(rows: ShapeRows, size: float, mean: FloatArray, variance: FloatArray) -> ByShape:
+    """Condition every row's end on its curve, under every shape.
+
+    Args:
+        rows: The curves.
+        size: A.
+        mean: Mean of each row's end before its own curve is seen, relative to the start, [V].
+        variance: Its variance, [V].
+    """
+    lam, gamma = rows.information / size**2, rows.gamma / size**2
+    m, v = end_priors(rows.learns, size, mean, variance)
+    after = v / (1 + v * lam)
+    residual = gamma - m * lam
+    cost = rows.cost / size**2 - m * (gamma + residual)
+    log_density = (
+        -0.5 * (cost - after * residual**2 + np.log1p(v * lam))
+        - rows.log_diagonal
+        - rows.moved[:, None] * np.log(size)
+        - rows.counts[:, None] * 0.5 * _LOG_2PI
+    )
+    return ByShape(log_density, m + after * residual, after)
+
+
+@dataclass(frozen=True, eq=False)
+class StudyPrior:
+    """What is known of studies before the first report.
+
+    Attributes:
+        kinds: π_κ, [M, G].
+        shares: ϖ_κ, [M].
+        centre: Prior mean of θ, [3].
+        spread: Prior deviation of θ, [3].
+    """
+
+    kinds: FloatArray
+    shares: FloatArray
+    centre: FloatArray
+    spread: FloatArray
+
+
+def with_unlike(prior: StudyPrior, shapes: tuple[Shape, ...]) -> StudyPrior:
+    """The prior with kinds for a study like none that it was learned from.
+
+    Its arms are alike all the same: most are of one decay, whichever it is, and the others of any.
+    """
+    decays = sorted({(shape.curvature, shape.time) for shape in shapes if shape.learns})
+    learns = np.array([shape.learns for shape in shapes])
+    even, still = learns / learns.sum(), ~learns / max(1, (~learns).sum())
+    kinds = []
+    for decay in decays:
+        same = np.array([s.learns and (s.curvature, s.time) == decay for s in shapes], float)
+        kinds.append((1 - _FAILING) * (_ALIKE * same / same.sum() + (1 - _ALIKE) * even))
+    kinds = [kind + _FAILING * still for kind in kinds]
+    shares = np.full(len(decays), _UNLIKE / len(decays))
+    return StudyPrior(
+        np.vstack([prior.kinds, *kinds]),
+        np.append((1 - _UNLIKE) * prior.shares, shares),
+        prior.centre,
+        prior.spread,
+    )
+
+
+@dataclass(frozen=True)
+class StudySetting:
+    """θ in natural units, and the kind of the study.
+
+    Attributes:
+        mean: m.
+        deviation: s_f.
+        size: A.
+        kind: κ.
+    """
+
+    mean: float
+    deviation: float
+    size: float
+    kind: int
+
+    @classmethod
+    def of(cls, theta: FloatArray, kind: int) -> "StudySetting":
+        """The setting that a vector θ stands for."""
+        size = float(np.exp(theta[2]))
+        return cls(float(theta[0]) * size, float(np.exp(theta[1])) * size, size, kind)
+
+
+class StudyTarget:
+    """p(θ, κ | y) up to a constant, for observed rows."""
+
+    def __init__(self, prior: StudyPrior, rows: ShapeRows, witnesses: float = WITNESSES) -> None:
+        """Take the curves of a study, and how many of them count in full together."""
+        self._prior = prior
+        self._rows = rows
+        seen = len(rows.counts)
+        self._power = min(1.0, witnesses / seen) if seen else 1.0
+        self._log_shares = np.log(prior.shares)
+
+    def __call__(self, theta: FloatArray) -> float:
+        """Log density of θ, all kinds together."""
+        apart = (theta - self._prior.centre) / self._prior.spread
+        if np.abs(apart).max() > _FARTHEST:
+            return -np.inf
+        kinds = self.kinds(theta)
+        highest = float(kinds.max())
+        together = highest + float(np.log(np.exp(kinds - highest).sum()))
+        return together - 0.5 * float(apart @ apart)
+
+    def kinds(self, theta: FloatArray) -> FloatArray:
+        """Log weight of every kind given θ, prior of θ aside, [M]."""
+        setting = StudySetting.of(theta, 0)
+        rows = len(self._rows.counts)
+        seen = by_shape(
+            self._rows,
+            setting.size,
+            np.full(rows, setting.mean),
+            np.full(rows, setting.deviation**2),
+        ).log_density
+        highest = seen.max(axis=1, initial=-np.inf)
+        relative = np.exp(seen - highest[:, None])
+        by_kind = np.log(np.maximum(relative @ self._prior.kinds.T, _NO_WEIGHT))
+        total = by_kind.sum(axis=0) + highest.sum()
+        weighted: FloatArray = self._power * total + self._log_shares
+        return weighted

@@ -1,0 +1,271 @@
+"""A shape for each arm: against an oracle that writes every shape's Gaussian down in full."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp, ndtri
+from scipy.stats import multivariate_normal
+
+from bhpt.beliefs.hypers import Hypers, Structure
+from bhpt.beliefs.kernels import asymptote_covariance
+from bhpt.beliefs.shape_belief import ShapeBelief, ShapeFit, ShapeSetting
+from bhpt.beliefs.shape_evidence import StudyPrior, StudySetting, with_unlike
+from bhpt.beliefs.shape_posterior import ShapePosterior
+from bhpt.beliefs.shape_prior import LEARNED, SHAPES, STUDIES
+from bhpt.beliefs.shapes import Shape, kept_epochs
+from bhpt.domain import Curves, FloatArray, Memory, View
+
+EPOCHS = 8
+ALONE = Structure("none")
+FEW = (
+    Shape(2.0, 0.05, 0.3, 0.1, 0.05),
+    Shape(0.0, 0.1, 0.4, 0.2, 0.1),
+    Shape(-1.0, 1.0, 0.2, 0.1, 0.05),
+    Shape(-1.0, 1.0, 0.2, 0.1, 0.05, learns=False),
+)
+KIND = np.array([0.3, 0.3, 0.2, 0.2])
+ONE_KIND = StudyPrior(KIND[None], np.ones(1), np.zeros(3), np.ones(3))
+STUDY = StudySetting(mean=-1.2, deviation=0.6, size=0.4, kind=0)
+INDEPENDENT = Hypers(STUDY.mean, STUDY.deviation, 1.0, 1.0, STUDY.size, STUDY.size)
+ALIKE = replace(INDEPENDENT, lengths=(0.4, 0.8), rho=0.8)
+
+
+@dataclass(frozen=True)
+class Fixed(ShapeBelief):
+    """A belief whose study is known."""
+
+    structure: Structure = ALONE
+    shapes: tuple[Shape, ...] = FEW
+    studies: StudyPrior = ONE_KIND
+    hypers: Hypers = INDEPENDENT
+
+    def _fit(self, view: View) -> ShapeFit:
+        del view
+        return ShapeFit((ShapeSetting(STUDY, self.hypers),))
+
+
+def view(counts: tuple[int, ...], *, pending: tuple[int, ...] = (), seed: int = 0) -> View:
+    """Curves of several shapes; losses are exponentials of the scaled values, untrained 1."""
+    rng = np.random.default_rng(seed)
+    part = np.arange(1, EPOCHS + 1) / EPOCHS
+    prefixes = []
+    for arm, n in enumerate(counts):
+        f = -1.2 + 0.6 * rng.standard_normal()
+        values = FEW[arm % 3].load(part) * f + 0.05 * rng.standard_normal(EPOCHS)
+        values = np.minimum.accumulate(np.minimum(values, -0.01))
+        prefixes.append(np.exp(values[:n]).tolist())
+    return View(
+        curves=Curves.of(prefixes, EPOCHS),
+        unit=2,
+        left=6.0,
+        costs=np.ones(len(counts)),
+        features=rng.uniform(size=(len(counts), 2)),
+        untrained=1.0,
+        pending=np.array(pending, np.int64),
+    )
+
+
+def gaussian(shape: Shape) -> tuple[FloatArray, FloatArray]:
+    """Mean and covariance of a whole curve of a shape, its end integrated out."""
+    load = shape.load(np.arange(1, EPOCHS + 1) / EPOCHS)
+    mean, variance = (STUDY.mean, STUDY.deviation**2) if shape.learns else (0.0, (0.1 * 0.4) ** 2)
+    covariance = STUDY.size**2 * shape.covariance(load) + variance * np.outer(load, load)
+    return mean * load, covariance
+
+
+def oracle(values: FloatArray, n: int, t: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Shape probabilities of one arm and mean and variance of its value at column t, [G] each."""
+    log_weights, means, variances = [], [], []
+    for share, shape in zip(KIND, FEW, strict=True):
+        mean, covariance = gaussian(shape)
+        seen, cross = covariance[:n, :n], covariance[t, :n]
+        residual = values[:n] - mean[:n]
+        log_density = multivariate_normal(mean[:n], seen).logpdf(values[:n]) if n else 0.0
+        log_weights.append(np.log(share) + log_density)
+        gain = np.linalg.solve(seen, cross) if n else np.zeros(0)
+        means.append(mean[t] + gain @ residual)
+        variances.append(covariance[t, t] - gain @ cross)
+    weights = np.exp(np.array(log_weights) - logsumexp(log_weights))
+    return weights, np.array(means), np.array(variances)
+
+
+NORMAL = ndtri((np.arange(200_000) + 0.5) / 200_000)
+
+
+def posterior(belief: ShapeBelief, moment: View) -> ShapePosterior:
+    return belief.condition(moment).components[0]
+
+
+def test_independent_arms_equal_the_oracle_that_enumerates_shapes() -> None:
+    moment = view((3, 1, 5, 0, 8))
+    found = posterior(Fixed(), moment)
+    for t in (5, 7):
+        parts = found.at(np.full(5, t))
+        for arm, n in enumerate((3, 1, 5, 0)):
+            values = np.log(moment.curves.of_arm(arm))
+            weights, means, variances = oracle(values, n, t)
+            np.testing.assert_allclose(parts.weights[arm], weights, atol=1e-9)
+            np.testing.assert_allclose(parts.means[arm], means, atol=1e-9)
+            np.testing.assert_allclose(parts.variances[arm], variances, atol=1e-9)
+
+
+def test_ends_are_the_lowest_mean_of_the_mixture_over_shapes() -> None:
+    moment = view((3, 1, 5, 0))
+    found = posterior(Fixed(), moment)
+    horizon = np.array([4, 7, 2, 8])
+    ends = found.ends(horizon)
+    for arm, n in enumerate((3, 1, 5, 0)):
+        values = np.log(moment.curves.of_arm(arm)) if n else np.zeros(0)
+        means = []
+        for t in range(n, n + int(horizon[arm])):
+            weights, by_shape, _ = oracle(values, n, t)
+            means.append(weights @ by_shape)
+        assert ends.tau[arm] == int(np.argmin(means)) + 1
+        weights, by_shape, variances = oracle(values, n, n + int(ends.tau[arm]) - 1)
+        drawn = by_shape[:, None] + np.sqrt(variances)[:, None] * NORMAL
+        losses = np.minimum(np.exp(drawn), moment.curves.best_by_arm[arm] if n else 1.0)
+        mean = float(weights @ losses.mean(axis=1))
+        assert ends.mean[arm] == pytest.approx(mean, rel=1e-4)
+        assert ends.variance[arm] == pytest.approx(
+            float(weights @ np.mean((losses - mean) ** 2, axis=1)), rel=1e-3
+        )
+        at_most = np.full(4, 0.3)
+        expected = float(weights @ np.minimum(losses, 0.3).mean(axis=1))
+        assert found.mean_at_most(horizon, at_most)[arm] == pytest.approx(expected, rel=1e-4)
+
+
+def enumerated(moment: View, arm: int, t: int) -> tuple[float, float]:
+    """Mean and variance of an arm's value, over all shapes of all correlated arms together."""
+    arms = moment.arms
+    counts = moment.curves.count_by_arm
+    prior = asymptote_covariance("matern52", ALIKE, moment.features, moment.features, np.eye(arms))
+    log_weights, means, variances = [], [], []
+    for shapes in product(range(len(FEW)), repeat=arms):
+        loads = [FEW[g].load(np.arange(1, EPOCHS + 1) / EPOCHS) for g in shapes]
+        learns = np.array([FEW[g].learns for g in shapes])
+        ends = np.where(learns[:, None] & learns, prior, 0.0) + np.diag(~learns * 0.04**2)
+        blocks = [
+            [ends[i, j] * np.outer(loads[i], loads[j]) for j in range(arms)] for i in range(arms)
+        ]
+        for i, g in enumerate(shapes):
+            blocks[i][i] = blocks[i][i] + STUDY.size**2 * FEW[g].covariance(loads[i])
+        covariance = np.block(blocks)
+        mean = np.concatenate([STUDY.mean * learns[i] * loads[i] for i in range(arms)])
+        at = np.concatenate([i * EPOCHS + np.arange(n) for i, n in enumerate(counts)]).astype(int)
+        values = np.concatenate([np.log(moment.curves.of_arm(i)) for i in range(arms)])
+        log_density = multivariate_normal(mean[at], covariance[np.ix_(at, at)]).logpdf(values)
+        log_weights.append(log_density + float(np.log(KIND[list(shapes)]).sum()))
+        gain = np.linalg.solve(covariance[np.ix_(at, at)], covariance[at, arm * EPOCHS + t])
+        means.append(mean[arm * EPOCHS + t] + gain @ (values - mean[at]))
+        here = arm * EPOCHS + t
+        variances.append(covariance[here, here] - gain @ covariance[at, here])
+    weights = np.exp(np.array(log_weights) - logsumexp(log_weights))
+    average = float(weights @ np.array(means))
+    return average, float(weights @ (np.array(variances) + np.array(means) ** 2)) - average**2
+
+
+def test_correlated_arms_are_near_the_oracle_that_enumerates_all_shapes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One round of messages between arms is an approximation: it must be a close one.
+
+    Shapes of near arms count as prior only in the belief, so that is switched off here.
+    """
+    monkeypatch.setattr("bhpt.beliefs.shape_belief._OWN", 1e9)
+    moment = view((4, 2, 0), seed=1)
+    found = posterior(Fixed(Structure("matern52"), hypers=ALIKE), moment).at(np.full(3, EPOCHS - 1))
+    alone = posterior(Fixed(), moment).at(np.full(3, EPOCHS - 1))
+    for arm in range(3):
+        mean, variance = enumerated(moment, arm, EPOCHS - 1)
+        here = abs(found.mean[arm] - mean)
+        assert here < 0.1 * np.sqrt(variance)
+        spread = found.within[arm] + found.between[arm]
+        assert spread == pytest.approx(variance, rel=0.15)
+        if arm == 2:  # nothing of its own: all that it knows comes from the others
+            assert here < 0.3 * abs(alone.mean[arm] - mean)
+
+
+def test_units_in_flight_leave_means_and_narrow_variances() -> None:
+    counts = (4, 2, 0)
+    belief = Fixed()
+    before, after = (posterior(belief, view(counts, pending=pending)) for pending in ((), (0, 2)))
+    last = np.full(3, EPOCHS - 1)
+    now, then = before.at(last), after.at(last)
+    np.testing.assert_allclose(then.means, now.means, atol=1e-12)
+    assert np.all(then.within[[0, 2]] < now.within[[0, 2]])
+    assert then.within[1] == pytest.approx(now.within[1])
+    np.testing.assert_array_equal(after.epochs, [6, 2, 2])
+
+
+def test_moves_shrink_to_nothing_and_never_exceed_what_is_open() -> None:
+    found = posterior(Fixed(), view((4, 2, 0, 7)))
+    ends = found.ends(np.array([4, 6, 8, 1]))
+    for epochs in (1, 2, 4, 8):
+        moves = found.moves(ends, epochs)
+        assert np.all(moves.own**2 <= ends.variance * (1 + 1e-9))
+        assert np.all(moves.own > 0)
+    all_of_it = found.moves(ends, 8)
+    np.testing.assert_allclose(all_of_it.own**2, ends.variance, rtol=1e-6)
+
+
+def one_shape(curve: Callable[[FloatArray], FloatArray], n: int) -> FloatArray:
+    """Shape probabilities, by decay, of one arm of a packaged belief after n epochs of a curve."""
+    part = np.arange(1, 41) / 40
+    losses = np.exp(curve(part))
+    moment = View(
+        Curves.of([losses[:n].tolist()], 40), 1, 40.0, np.ones(1), np.zeros((1, 1)), untrained=1.0
+    )
+    found = ShapeBelief(Structure("none")).condition(moment)
+    return np.array([c.at(np.array([39])).mean[0] for c in found.components])
+
+
+def test_a_slow_curve_is_foreseen_to_fall_on_and_a_flat_one_is_not() -> None:
+    slow = one_shape(lambda x: -1.5 * x, 10)
+    flat = one_shape(lambda x: np.where(x < 0.05, -1.5 * x / 0.05 * 0.25, -0.375), 10)
+    assert slow.mean() < -0.8
+    assert flat.mean() > -0.6
+
+
+def test_an_arm_that_learns_nothing_is_not_hoped_for() -> None:
+    assert np.all(one_shape(lambda x: 0.0 * x, 10) > -0.3)
+
+
+def test_kinds_are_distributions_and_the_unlike_ones_cover_every_decay() -> None:
+    np.testing.assert_allclose(STUDIES.kinds.sum(axis=1), 1)
+    assert STUDIES.shares.sum() == pytest.approx(1, abs=0.01)
+    assert STUDIES.kinds.shape == (len(STUDIES.shares), len(SHAPES))
+    added = with_unlike(LEARNED, SHAPES).kinds[len(LEARNED.shares) :]
+    assert np.all(added[:, [s.learns for s in SHAPES]].max(axis=0) > 0.05)
+
+
+@pytest.mark.parametrize("full", [1, 5, 96, 97, 288, 5000])
+def test_kept_epochs_rise_to_the_last_one_and_stay_few(full: int) -> None:
+    kept = kept_epochs(full)
+    assert np.all(np.diff(kept) > 0)
+    assert (kept[0], kept[-1]) == (1, full)
+    assert len(kept) <= 96
+
+
+def test_the_same_view_gives_the_same_posterior_whatever_was_asked_before() -> None:
+    moment = view((4, 2, 0, 1))
+    horizon = np.full(4, 4)
+    belief = ShapeBelief()
+    fresh = belief.condition(moment).ends(horizon)
+    memory = Memory()
+    for counts in ((1, 0, 0, 0), (1, 2, 0, 0), (2, 2, 0, 1)):
+        belief.condition(replace(view(counts), memory=memory))
+    again = belief.condition(replace(moment, memory=memory)).ends(horizon)
+    np.testing.assert_allclose(again.mean, fresh.mean, rtol=1e-12)
+    np.testing.assert_allclose(again.variance, fresh.variance, rtol=1e-9)
+
+
+def test_futures_agree_with_the_predicted_ends() -> None:
+    found = posterior(Fixed(), view((4, 2, 0)))
+    drawn = found.futures(np.arange(3), 20_000, np.random.default_rng(0))[:, :, -1]
+    parts = found.at(np.full(3, EPOCHS - 1))
+    spread = np.sqrt(parts.within + parts.between)
+    assert np.all(np.abs(drawn.mean(axis=0) - parts.mean) < 0.03 * spread)
+    np.testing.assert_allclose(drawn.std(axis=0), spread, rtol=0.03)
