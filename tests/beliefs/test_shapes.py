@@ -269,3 +269,33 @@ def test_futures_agree_with_the_predicted_ends() -> None:
     spread = np.sqrt(parts.within + parts.between)
     assert np.all(np.abs(drawn.mean(axis=0) - parts.mean) < 0.03 * spread)
     np.testing.assert_allclose(drawn.std(axis=0), spread, rtol=0.03)
+
+
+def test_an_arm_that_learns_nothing_moves_no_other() -> None:
+    """However like the others it is: what its units show is that it does not learn."""
+    losses = [[1.0] * 5, np.exp(-0.2 * np.arange(1, 6)).tolist(), []]
+    moment = View(Curves.of(losses, EPOCHS), 1, 6.0, np.ones(3), np.zeros((3, 2)), untrained=1.0)
+    found = posterior(Fixed(Structure("matern52"), hypers=ALIKE), moment)
+    ends = found.ends(moment.horizon)
+    moves = found.moves(ends, 1)
+    reach = found.covariance(np.arange(3), np.arange(3)) * moves.pull[:, None]
+    deviation = np.sqrt(found.asymptotes.variance)
+    assert np.all(np.abs(reach) <= deviation * (1 + 1e-9))
+    assert abs(reach[0, 2]) < 0.1 * abs(reach[2, 1])
+
+
+def test_ends_are_losses_between_nothing_and_an_untrained_model() -> None:
+    moment = view((4, 2, 0))
+    ends = ShapeBelief().predict(moment)
+    low, middle, high = ends.quantiles((0.05, 0.5, 0.95))
+    reached = np.minimum(moment.curves.best_by_arm, 1.0)
+    assert np.all((low >= 0) & (low <= middle) & (middle <= high) & (high <= reached))
+    assert np.all((ends.mean() > 0) & (ends.mean() <= reached))
+    drawn = ends.draws(np.arange(3), 4000, np.random.default_rng(0))
+    mean = np.minimum(drawn, reached).mean(axis=0)
+    assert np.all(np.abs(mean - ends.mean()) < 0.1 * ends.deviation() + 0.02)
+    at_most = ends.mean_at_most(0.3)
+    assert np.all((at_most <= 0.3) & (at_most <= ends.mean() + 1e-12))
+    nowhere = ends.within(np.zeros(3, np.int64)).mean()
+    np.testing.assert_allclose(nowhere[:2], moment.curves.best_by_arm[:2])
+    assert np.isnan(nowhere[2])

@@ -72,7 +72,12 @@ class ShapeEnds:
         return ShapeEnds(self.view, self.mixture, horizon)
 
     def _cut(self, losses: FloatArray) -> FloatArray:
-        """Losses between the floor and what each arm has reached; NaN where neither is finite."""
-        floor = lowest_possible(self.view)
-        cut = np.minimum(np.maximum(losses, floor), self.view.curves.best_by_arm)
+        """Losses between the floor and what each arm has reached; NaN where neither is finite.
+
+        An untrained model is always to be had.
+        """
+        scaled, floor = self.mixture.scaled, lowest_possible(self.view)
+        most = scaled.loss(np.asarray(scaled.start))
+        cut = np.where(np.isfinite(losses), np.clip(losses, floor, max(floor, most)), losses)
+        cut = np.minimum(cut, self.view.curves.best_by_arm)
         return np.where(np.isfinite(cut), cut, np.nan)

@@ -25,6 +25,8 @@ from bhpt.beliefs.posterior import GaussianEnds, Moves, lowest
 from bhpt.beliefs.shape_grid import ShapeGrid, ShapeRows
 from bhpt.domain import FloatArray, IntArray
 
+_NEGLIGIBLE = 1e-12
+
 
 @dataclass(frozen=True, eq=False)
 class ShapeParts:
@@ -193,12 +195,21 @@ class ShapePosterior:
         settled = np.where(times <= last, 1.0, self._settled(last))
         own = now.within - _average(self.weights, then) + settled * now.between
         own = np.sqrt(np.maximum(own, 0.0)) * self._slope(now)
-        parts = ShapeParts(self.weights, self.end_mean, self.end_variance)
-        before = parts.within + parts.between
-        after = _average(self.weights, self._end_variance_after(last + 1))
-        removed = before - after - (1 - settled) * parts.between
-        pull = np.sqrt(np.maximum(removed, 0.0)) / np.where(before > 0, before, 1.0)
-        return Moves(own, pull)
+        return Moves(own, self._pull(last, settled))
+
+    def _pull(self, last: IntArray, settled: FloatArray) -> FloatArray:
+        """How far seeing an arm up to a column moves others' ends, in multiples of C_ka, [K].
+
+        An arm says nothing of where it would end if it learned, as far as it does not.
+        """
+        learning = self.weights * self.grid.learns
+        share = np.maximum(learning.sum(axis=1), _NEGLIGIBLE)
+        removed = _average(learning, self.end_variance - self._end_variance_after(last + 1))
+        mean = _average(learning, self.end_mean) / share
+        removed += settled * _average(learning, (self.end_mean - mean[:, None]) ** 2)
+        before = np.maximum(self.asymptotes.variance, _NEGLIGIBLE)
+        pull: FloatArray = np.sqrt(np.clip(removed, 0.0, before)) / before
+        return pull
 
     def _slope(self, parts: ShapeParts) -> FloatArray:
         """Deviation of ν as a relative loss by that of its logarithm, [K]."""
