@@ -17,6 +17,7 @@ from bhpt.beliefs.hypers import Hypers, Structure
 from bhpt.beliefs.kernels import asymptote_covariance, decay_covariance, remainder
 from bhpt.beliefs.scale import Scale
 from bhpt.bench.baselines.registry import make_policy
+from bhpt.bench.catalogue import load
 from bhpt.bench.simulate import simulate
 from bhpt.bench.synthetic import EPOCHS, TRUTH, UNIT, UNTRAINED, synthetic
 from bhpt.domain import Curves, FloatArray, View
@@ -48,6 +49,24 @@ def whole_runs() -> None:
         seconds = min(run.decision_s for run in runs)
         print(f"run of B=100, {name:18} {seconds:7.3f} s, the paper's {PAPER_S} s", end=": ")
         print(f"1/{PAPER_S / seconds:.0f}")
+
+
+def with_shapes() -> None:
+    """Decision time of a run of B = 100 with a shape for each arm beside one decay for all."""
+    for table in ("synthetic", "resnet_cifar10@4"):
+        task = load(table, 0)
+        for rule in ("bhpt", "next-unit"):
+            one = f"{rule}-sampled" if table == "synthetic" else rule
+            plain, shapes = (
+                min(
+                    simulate(task, make_policy(name, task.truth), 100, s).decision_s for s in (0, 1)
+                )
+                for name in (one, f"{rule}-shapes")
+            )
+            print(
+                f"run of B=100 on {table}: {one} {plain:.3f} s, {rule}-shapes {shapes:.3f} s: "
+                f"{shapes / plain:.1f} times"
+            )
 
 
 def observed(arms: int, visited: int, counts: int, features: FloatArray, unit: int) -> View:
@@ -196,6 +215,7 @@ def peak(what: str) -> None:
 
 def main() -> None:
     whole_runs()
+    with_shapes()
     many_arms()
     peak("10,000 arms included")
     correlated_arms()

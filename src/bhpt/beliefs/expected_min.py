@@ -33,15 +33,27 @@ def expected_min(mean: FloatArray, deviation: FloatArray, other: FloatArray) -> 
     return np.where(there, improved, np.minimum(mean, other))
 
 
-def expected_min_exp(
-    mean: FloatArray, deviation: FloatArray, log_most: FloatArray, power: int = 1
-) -> FloatArray:
-    """E min{e^X, c}^p for X ~ N(mean, deviation²) and c = exp(log_most); shapes broadcast.
-
-    With c as upper bound nothing overflows, however wide X is.
-    """
+def expected_min_exp(mean: FloatArray, deviation: FloatArray, log_most: FloatArray) -> FloatArray:
+    """E min{e^X, c} for X ~ N(mean, deviation²) and c = exp(log_most); shapes broadcast."""
     sigma = np.maximum(deviation, _SURE)
     s = (log_most - mean) / sigma
+    return _below(mean, sigma, s, 1) + np.exp(log_most) * ndtr(-s)
+
+
+def exp_moments(
+    mean: FloatArray, deviation: FloatArray, log_most: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """E min{e^X, c} and E min{e^X, c}² for X ~ N(mean, deviation²) and c = exp(log_most)."""
+    sigma = np.maximum(deviation, _SURE)
+    s = (log_most - mean) / sigma
+    most, above = np.exp(log_most), ndtr(-s)
+    first: FloatArray = _below(mean, sigma, s, 1) + most * above
+    second: FloatArray = _below(mean, sigma, s, 2) + most**2 * above
+    return first, second
+
+
+def _below(mean: FloatArray, sigma: FloatArray, s: FloatArray, power: int) -> FloatArray:
+    """E e^{pX} [e^X < c]; by its logarithm nothing overflows, however wide X is."""
     log_below = power * (mean + 0.5 * power * sigma**2) + log_ndtr(s - power * sigma)
-    expected: FloatArray = np.exp(log_below) + np.exp(power * log_most) * ndtr(-s)
-    return expected
+    below: FloatArray = np.exp(log_below)
+    return below

@@ -37,7 +37,7 @@ from bhpt.domain import Curves, FloatArray, IntArray, Slot, View
 
 CORRELATED = Structure("matern52")
 _SCALE = Scale("log", running=True)
-_SAMPLING = Sampling(samples=12, burn=6, thin=1, step=1.0, outs=6)
+_SAMPLING = Sampling(samples=8, burn=6, thin=1, step=1.0, outs=6)
 _LEAST_INFORMATION = 1e-6  # of a message, relative to what is known of an end without it
 _OWN = 4.0  # c: near arms that count as much as the kind of the study
 

@@ -52,7 +52,7 @@ class ShapeMixture:
         if len(first.visited):
             inside = np.arange(table.shape[1]) < stops[first.visited][:, None]
             times[first.visited] = np.where(inside, table, np.inf).argmin(axis=1)
-        moments = [c.moments(c.at(times)) for c in self.components]
+        moments = [c.moments(times) for c in self.components]
         means, variances = (np.stack(part) for part in zip(*moments, strict=True))
         mean = self.weights @ means
         variance = self.weights @ (variances + (means - mean) ** 2)

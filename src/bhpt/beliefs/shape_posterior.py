@@ -20,12 +20,13 @@ from functools import cached_property
 import numpy as np
 
 from bhpt.beliefs.asymptotes import Asymptotes
-from bhpt.beliefs.expected_min import expected_min_exp
+from bhpt.beliefs.expected_min import exp_moments, expected_min_exp
 from bhpt.beliefs.posterior import GaussianEnds, Moves, lowest
 from bhpt.beliefs.shape_grid import ShapeGrid, ShapeRows
 from bhpt.domain import FloatArray, IntArray
 
 _NEGLIGIBLE = 1e-12
+_KEPT = 4  # values of all arms that are kept for the next question about them
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,13 @@ def _average(weights: FloatArray, values: FloatArray) -> FloatArray:
     return found
 
 
+def _slope(ends: GaussianEnds, parts: ShapeParts) -> FloatArray:
+    """Deviation of ν as a relative loss by that of its logarithm, [K]."""
+    spread = parts.within + parts.between
+    slope: FloatArray = np.sqrt(ends.variance / np.where(spread > 0, spread, 1.0))
+    return slope
+
+
 @dataclass(frozen=True, eq=False)
 class ShapePosterior:
     """All arms' futures; times are 0-based columns of the kept epochs.
@@ -93,6 +101,10 @@ class ShapePosterior:
     reached: FloatArray
     asymptotes: Asymptotes
     _ends: dict[bytes, GaussianEnds] = field(default_factory=dict, init=False, repr=False)
+    _parts: dict[bytes, ShapeParts] = field(default_factory=dict, init=False, repr=False)
+    _moments: dict[bytes, tuple[FloatArray, FloatArray]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @cached_property
     def table(self) -> FloatArray:
@@ -116,8 +128,16 @@ class ShapePosterior:
         found = np.searchsorted(self.grid.epochs, self.epochs + ends.tau)
         return np.minimum(found, len(self.grid.epochs) - 1)
 
-    def at(self, times: IntArray, counts: IntArray | None = None) -> ShapeParts:
-        """Every arm's value at one time each; variances as if n' were `counts`, [K]."""
+    def at(self, times: IntArray) -> ShapeParts:
+        """Every arm's value at one time each; the latest are kept."""
+        key = times.tobytes()
+        if key not in self._parts:
+            if len(self._parts) >= _KEPT:
+                self._parts.pop(next(iter(self._parts)))
+            self._parts[key] = self._find_parts(times)
+        return self._parts[key]
+
+    def _find_parts(self, times: IntArray) -> ShapeParts:
         means = self.grid.load[:, times].T * self.end_mean + self.grid.start
         rows, at = self.visited, np.arange(len(self.visited))
         here = times[rows]
@@ -126,18 +146,18 @@ class ShapePosterior:
             + self.rows.omega[at, :, here] * self.end_mean[rows]
             + self.grid.start
         )
-        return ShapeParts(self.weights, means, self._variances(times, counts))
+        variances = self._variances(times, self.counts, self.end_variance)
+        return ShapeParts(self.weights, means, variances)
 
-    def _variances(self, times: IntArray, counts: IntArray | None) -> FloatArray:
-        """Variance at one time an arm given each shape; 0 for what will have been seen, [K, G]."""
-        end_variance = self.end_variance
-        if counts is None:
-            counts = self.counts
-        else:
-            end_variance = self._end_variance_after(counts)
-        left = self.size**2 * self.grid.residual[:, counts, times].T
+    def _variances(self, times: IntArray, counts: IntArray, end_variance: FloatArray) -> FloatArray:
+        """Variance at one time an arm given each shape once so many kept epochs are seen, [K, G].
+
+        It is 0 for what will have been seen.
+        """
+        left: FloatArray = self.size**2 * self.grid.residual[:, counts, times].T
         left += self.grid.omega[:, counts, times].T ** 2 * end_variance
-        return np.where((times < counts)[:, None], 0.0, left)
+        left[times < counts] = 0.0
+        return left
 
     def _end_variance_after(self, counts: IntArray) -> FloatArray:
         """Variance of the end given each shape once so many kept epochs are seen, [K, G]."""
@@ -163,18 +183,21 @@ class ShapePosterior:
         expected = expected_min_exp(parts.means, np.sqrt(parts.variances), bound[:, None])
         return np.where(np.isfinite(ends.mean), _average(self.weights, expected), most)
 
-    def moments(self, parts: ShapeParts) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance of ν as a loss relative to ℓ_0, at most what is reached, [K] twice."""
-        deviations, bound = np.sqrt(parts.variances), self.reached[:, None]
-        first = _average(self.weights, expected_min_exp(parts.means, deviations, bound))
-        second = _average(self.weights, expected_min_exp(parts.means, deviations, bound, 2))
-        return first, np.maximum(second - first**2, 0.0)
+    def moments(self, times: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of ν at one time an arm, as losses relative to ℓ_0, [K] twice."""
+        key = times.tobytes()
+        if key not in self._moments:
+            parts, bound = self.at(times), self.reached[:, None]
+            first, second = exp_moments(parts.means, np.sqrt(parts.variances), bound)
+            mean, square = _average(self.weights, first), _average(self.weights, second)
+            self._moments[key] = mean, np.maximum(square - mean**2, 0.0)
+        return self._moments[key]
 
     def _find_ends(self, horizon: IntArray) -> GaussianEnds:
         stops = self.stops(horizon)
         times = self._lowest(stops)
         some = stops > self.counts
-        mean, variance = self.moments(self.at(times))
+        mean, variance = self.moments(times)
         tau = np.where(some, self.grid.epochs[times] - self.epochs, 0)
         return GaussianEnds(tau, np.where(some, mean, np.inf), np.where(some, variance, 0.0))
 
@@ -191,31 +214,27 @@ class ShapePosterior:
     def moves(self, ends: GaussianEnds, epochs: int) -> Moves:
         """How the next `epochs` epochs of an arm will move its own end and the others'."""
         times, last = self.times(ends), self._last(epochs)
-        now, then = self.at(times), self._variances(times, last + 1)
+        now = self.at(times)
+        end_variance = self._end_variance_after(last + 1)
+        then = _average(self.weights, self._variances(times, last + 1, end_variance))
         settled = np.where(times <= last, 1.0, self._settled(last))
-        own = now.within - _average(self.weights, then) + settled * now.between
-        own = np.sqrt(np.maximum(own, 0.0)) * self._slope(now)
-        return Moves(own, self._pull(last, settled))
+        own = np.maximum(now.within - then + settled * now.between, 0.0)
+        own = np.sqrt(own) * _slope(ends, now)
+        return Moves(own, self._pull(end_variance, settled))
 
-    def _pull(self, last: IntArray, settled: FloatArray) -> FloatArray:
-        """How far seeing an arm up to a column moves others' ends, in multiples of C_ka, [K].
+    def _pull(self, end_variance: FloatArray, settled: FloatArray) -> FloatArray:
+        """How far seeing more of an arm moves others' ends, in multiples of C_ka, [K].
 
         An arm says nothing of where it would end if it learned, as far as it does not.
         """
         learning = self.weights * self.grid.learns
         share = np.maximum(learning.sum(axis=1), _NEGLIGIBLE)
-        removed = _average(learning, self.end_variance - self._end_variance_after(last + 1))
+        removed = _average(learning, self.end_variance - end_variance)
         mean = _average(learning, self.end_mean) / share
         removed += settled * _average(learning, (self.end_mean - mean[:, None]) ** 2)
         before = np.maximum(self.asymptotes.variance, _NEGLIGIBLE)
         pull: FloatArray = np.sqrt(np.clip(removed, 0.0, before)) / before
         return pull
-
-    def _slope(self, parts: ShapeParts) -> FloatArray:
-        """Deviation of ν as a relative loss by that of its logarithm, [K]."""
-        spread = parts.within + parts.between
-        slope: FloatArray = np.sqrt(self.moments(parts)[1] / np.where(spread > 0, spread, 1.0))
-        return slope
 
     def _last(self, epochs: int) -> IntArray:
         """Column of the last kept epoch among the next so many, at least the next one, [K]."""
@@ -248,7 +267,7 @@ class ShapePosterior:
         """How far E ν_k moves with the logarithm of the end of a full training, [K]."""
         times = self.times(ends)
         along = _average(self.weights, self.grid.omega[:, self.counts, times].T)
-        return along * self._slope(self.at(times))
+        return along * _slope(ends, self.at(times))
 
     @property
     def correlated(self) -> bool:
