@@ -77,7 +77,7 @@ class ShapeEnds:
         An untrained model is always to be had.
         """
         scaled, floor = self.mixture.scaled, lowest_possible(self.view)
-        most = scaled.loss(np.asarray(scaled.start))
-        cut = np.where(np.isfinite(losses), np.clip(losses, floor, max(floor, most)), losses)
+        most = scaled.zero + scaled.height * scaled.start
+        cut = np.where(np.isfinite(losses), np.maximum(np.minimum(losses, most), floor), losses)
         cut = np.minimum(cut, self.view.curves.best_by_arm)
         return np.where(np.isfinite(cut), cut, np.nan)
