@@ -367,7 +367,7 @@ def test_the_paper_on_a_tiny_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ):
         assert (tmp_path / "figures" / f"{figure}.png").stat().st_size > 5000
     embedded = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', text)
-    assert len(embedded) == 8
+    assert len(embedded) == 10
     assert all(b"<svg" in base64.b64decode(data) for data in embedded)
     assert not re.search(r'(src|href)="(?!data:)', text)  # it loads nothing
     with (tmp_path / "data" / "claims.csv").open() as file:
