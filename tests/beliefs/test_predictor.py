@@ -8,6 +8,7 @@ import pytest
 from bhpt.beliefs.learned.ends import LearnedPredictor, horizons
 from bhpt.beliefs.learned.weights import shipped
 from bhpt.beliefs.predictor import Ends, Predictor
+from bhpt.beliefs.shape_belief import ShapeBelief
 from bhpt.domain import FloatArray, View
 from bhpt.policies.registry import our_belief, paper_belief, wary_belief
 from tests.beliefs.learned.cases import UNTRAINED, study, with_losses
@@ -17,6 +18,7 @@ PREDICTORS: dict[str, Predictor] = {
     "ours": our_belief(),
     "wary": wary_belief(),
     "paper": paper_belief(),
+    "shapes": ShapeBelief(),
 }
 ASKED = (0.05, 0.25, 0.5, 0.75, 0.95)
 DRAWS = 4000

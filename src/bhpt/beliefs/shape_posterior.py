@@ -181,7 +181,8 @@ class ShapePosterior:
         with np.errstate(divide="ignore"):
             bound = np.minimum(self.reached, np.log(np.maximum(most, 0.0)))
         expected = expected_min_exp(parts.means, np.sqrt(parts.variances), bound[:, None])
-        return np.where(np.isfinite(ends.mean), _average(self.weights, expected), most)
+        inside = np.isfinite(ends.mean) & (most > 0)  # no relative loss is below 0
+        return np.where(inside, _average(self.weights, expected), most)
 
     def moments(self, times: IntArray) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of ν at one time an arm, as losses relative to ℓ_0, [K] twice."""
