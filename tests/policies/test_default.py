@@ -14,6 +14,7 @@ from bhpt.policies.default import DefaultPolicy
 from bhpt.policies.learned import Learned
 from bhpt.policies.promising import Promising
 from bhpt.policies.registry import make_policy
+from bhpt.policies.sensible import SensiblePolicy
 from bhpt.policies.staged import StagedPolicy
 from bhpt.spaces import encode_roles
 from tests.policies.test_staged import PARTS, Says
@@ -91,11 +92,13 @@ def test_nothing_is_decided_where_nothing_can_run() -> None:
 
 
 def test_the_study_has_one_predictor_whoever_decides() -> None:
-    default = make_policy("default")
+    guard = make_policy("default")
+    assert isinstance(guard, SensiblePolicy)
+    default = guard.chooser
     assert isinstance(default, DefaultPolicy)
     assert isinstance(default.second, Promising)
     assert isinstance(default.nameless, StagedPolicy)
-    assert default.predictor is default.named.predictor
+    assert guard.predictor is default.predictor is default.named.predictor
     assert default.predictor is default.second.predictor
     assert default.predictor is default.nameless.predictor
 
@@ -103,9 +106,10 @@ def test_the_study_has_one_predictor_whoever_decides() -> None:
 @pytest.mark.parametrize("budget", [10, 45])
 def test_without_names_the_default_is_the_nameless_policy(budget: int) -> None:
     task = replace(packaged("vae_mnist"), meanings=None)
-    default, nameless = make_policy("default"), make_policy("nameless")
-    assert isinstance(default, DefaultPolicy)
+    guard, nameless = make_policy("default"), make_policy("nameless")
+    assert isinstance(guard, SensiblePolicy)
     assert isinstance(nameless, StagedPolicy)
+    default = guard.chooser
     np.testing.assert_array_equal(
         simulate(task, default, budget, 0).arms, simulate(task, nameless, budget, 0).arms
     )

@@ -35,6 +35,7 @@ from bhpt.policies.schedules import (
     stopping_asha,
     successive_halving,
 )
+from bhpt.policies.sensible import SensiblePolicy
 from bhpt.policies.staged import StagedPolicy
 
 
@@ -80,10 +81,11 @@ def _nameless(learned: Learned) -> StagedPolicy:
     return StagedPolicy(early, blind, Scheduled(successive_halving))
 
 
-def _default(learned: Learned) -> DefaultPolicy:
+def _default(learned: Learned) -> SensiblePolicy:
     """What a user gets who names none."""
     second = Promising(learned.predictor)
-    return DefaultPolicy(learned, second, _nameless(learned), learned.names_tell)
+    chooser = DefaultPolicy(learned, second, _nameless(learned), learned.names_tell)
+    return SensiblePolicy(chooser, learned.predictor)
 
 
 ENTRIES = (

@@ -1,0 +1,138 @@
+"""No unit goes to an arm without a chance while another arm has one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from bhpt.beliefs.predictor import Ends, Predictor
+from bhpt.domain import Curves, FloatArray, IntArray, View
+from bhpt.policies.interface import Decision, Explanation
+from bhpt.policies.registry import make_policy
+from bhpt.policies.sensible import NEGLIGIBLE, SensiblePolicy, hopeful_arms
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Ends whose lowest likely value is given; nothing else of them is asked for."""
+
+    low: FloatArray
+
+    def quantiles(self, probabilities: Sequence[float]) -> FloatArray:
+        assert list(probabilities) == [NEGLIGIBLE]
+        return self.low[None]
+
+    def mean(self) -> FloatArray:
+        raise NotImplementedError
+
+    def deviation(self) -> FloatArray:
+        raise NotImplementedError
+
+    def mean_at_most(self, loss: float) -> FloatArray:
+        raise NotImplementedError
+
+    def draws(self, arms: IntArray, size: int, rng: np.random.Generator) -> FloatArray:
+        raise NotImplementedError
+
+    def paths(self, arms: IntArray, size: int, rng: np.random.Generator) -> FloatArray:
+        raise NotImplementedError
+
+    def within(self, horizon: IntArray) -> Ends:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Says:
+    """Predicts the same at every view."""
+
+    ends: Known
+
+    def predict(self, view: View) -> Ends:
+        assert view.arms == len(self.ends.low)
+        return self.ends
+
+
+class Lowest:
+    """Runs the first arm that can be run."""
+
+    def decide(self, view: View) -> Decision | None:
+        arms = np.flatnonzero(view.choosable)
+        return (
+            Decision(int(arms[0]), Explanation.in_words("first", view.arms)) if len(arms) else None
+        )
+
+
+def view_of(losses: list[list[float]], left: float = 5.0) -> View:
+    curves = Curves.of(losses, 10)
+    return View(curves, 1, left, np.ones(len(losses)), np.zeros((len(losses), 1)), untrained=1.0)
+
+
+def guard(low: list[float]) -> SensiblePolicy:
+    return SensiblePolicy(Lowest(), Says(Known(np.array(low))))
+
+
+def chosen(policy: SensiblePolicy, view: View) -> int:
+    decision = policy.decide(view)
+    assert decision is not None
+    return decision.arm
+
+
+def test_a_hopeless_arm_is_passed_over_for_one_with_a_chance() -> None:
+    view = view_of([[0.9], [0.5], [0.6]])
+    assert chosen(guard([0.8, 0.5, 0.4]), view) == 2  # the best arm itself cannot improve either
+    assert chosen(guard([0.4, 0.4, 0.4]), view) == 0
+
+
+def test_where_nobody_has_a_chance_the_policy_decides() -> None:
+    assert chosen(guard([0.9, 0.9, 0.9]), view_of([[0.9], [0.5], [0.6]])) == 0
+
+
+def test_an_arm_about_which_nothing_is_predicted_may_be_run() -> None:
+    assert chosen(guard([0.9, np.nan, 0.9]), view_of([[0.9], [0.5], []])) == 1
+
+
+def test_before_the_first_loss_the_policy_decides() -> None:
+    assert chosen(guard([0.0, 0.0]), view_of([[], []])) == 0
+    assert chosen(guard([0.0, 0.0]), view_of([[np.nan], []])) == 0
+
+
+def random_view(seed: int) -> View:
+    """Some moment of some study: unequal prices, units in flight, several workers."""
+    rng = np.random.default_rng(seed)
+    arms, epochs = int(rng.integers(3, 30)), int(rng.integers(3, 12))
+    ends = rng.uniform(0.1, 1.0, arms)
+    losses = []
+    for end in ends:
+        n = int(rng.integers(0, epochs + 1)) * int(rng.random() < 0.7)
+        losses.append((end + (1 - end) * np.exp(-np.arange(1, n + 1) / 2)).tolist())
+    curves = Curves.of(losses, epochs)
+    open_arms = np.flatnonzero(curves.count_by_arm < epochs)
+    flying = rng.permutation(open_arms)[: int(rng.integers(0, 3))]
+    return View(
+        curves,
+        1,
+        float(rng.uniform(1, 40)),
+        rng.uniform(0.3, 3.0, arms),
+        rng.random((arms, 2)),
+        untrained=1.0,
+        pending=np.sort(flying),
+        seed=seed,
+        split=int(rng.integers(1, 4)),
+    )
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_default_runs_no_hopeless_arm_while_there_are_others(seed: int) -> None:
+    view = random_view(seed)
+    policy = make_policy("default")
+    assert isinstance(policy, SensiblePolicy)
+    predictor: Predictor = policy.predictor
+    decision = policy.decide(view)
+    if decision is None:
+        assert not view.choosable.any()
+        return
+    assert view.choosable[decision.arm]
+    if np.isfinite(view.curves.best):
+        hopeful = hopeful_arms(view, predictor.predict(view))
+        assert hopeful[decision.arm] or not hopeful.any()
