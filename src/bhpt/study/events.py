@@ -40,11 +40,20 @@ class StudyCreated:
 
 @dataclass(frozen=True, slots=True)
 class ArmsAdded:
-    """New candidates; `origin` is listed, drawn or near."""
+    """New candidates.
+
+    Attributes:
+        configs: Their configurations.
+        origin: Listed, drawn from the whole space, or near: a step away from good arms.
+        clock: When.
+        parents: The good arm that each is a step away from; empty for the other origins, and in
+            studies of before.
+    """
 
     configs: tuple[Config, ...]
     origin: str
     clock: float = 0.0
+    parents: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

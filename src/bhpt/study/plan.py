@@ -45,9 +45,9 @@ class Search:
 
     Attributes:
         space: The declared space's text; None if the user listed the configurations.
-        candidates: How many are drawn at the start.
-        near: How many are drawn near good ones at a time; 0 for never.
-        every: After how many reported units that happens.
+        candidates: How many are drawn at a time, at the start and whenever all were tried.
+        near: How many candidates near good arms may wait to be tried; 0 for none at all.
+        every: Not used any more; studies of before hold it.
     """
 
     space: str | None = None

@@ -86,6 +86,15 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class Child:
+    """An arm a step away from a good one: which, from which parent, how good that was then."""
+
+    arm: int
+    parent: int
+    loss: float
+
+
+@dataclass(frozen=True, slots=True)
 class Best:
     """The lowest loss so far: on which arm and epoch, in which attempt, and its checkpoint."""
 
@@ -112,6 +121,7 @@ class State:
         longest_s: The longest time that a reported unit was busy, None before the first.
         best: The lowest loss so far.
         batches: How often candidates were drawn near good ones.
+        children: The candidates near good ones whose parents are known, in order.
         first_arms: How many arms there were when the first unit was decided.
         session: The driver that holds the study, None between sessions.
         events: How many events were folded.
@@ -128,6 +138,7 @@ class State:
     longest_s: float | None = None
     best: Best | None = None
     batches: int = 0
+    children: PVector[Child] = field(default_factory=pvector)
     first_arms: int = 0
     session: SessionStarted | None = None
     events: int = 1
@@ -178,6 +189,23 @@ class State:
     def count(self, arm: int) -> int:
         """Observed epochs of an arm."""
         return 0 if self.curves is None else self.curves.count(arm)
+
+    def lowest(self, arm: int) -> float:
+        """The lowest finite loss of an arm, infinity where there is none."""
+        row = None if self.curves is None else self.curves.row(arm)
+        if self.curves is None or row is None:
+            return math.inf
+        return float(self.curves.best_by_row[row])
+
+    def was_tried(self, arm: int) -> bool:
+        """Whether any unit of an arm was started."""
+        return arm in self.tried or any(attempt.unit.arm == arm for attempt in self.flying)
+
+    @property
+    def untried(self) -> int:
+        """How many arms no unit was started of."""
+        first = sum(attempt.unit.arm not in self.tried for attempt in self.flying)
+        return len(self.configs) - len(self.tried) - first
 
 
 _UNTRIED = Arm()
@@ -233,6 +261,7 @@ def _apply(event: Event, state: State) -> State:
 def _(event: ArmsAdded, state: State) -> State:
     if not event.configs:
         raise Misuse("the study is damaged: no arms were added")
+    children = _children(state, event)
     if state.arms is None or state.curves is None:
         arms = ArmList.of(state.plan.search.space, event.configs)
         curves = Curves.empty(len(arms), state.plan.training.epochs)
@@ -244,6 +273,7 @@ def _(event: ArmsAdded, state: State) -> State:
         arms=arms,
         curves=curves,
         batches=state.batches + (event.origin == "near"),
+        children=state.children.extend(children),
         first_arms=state.first_arms if state.attempts else len(arms),
     )
 
@@ -383,6 +413,19 @@ def _(event: Rejected, state: State) -> State:
 def _(event: Noted, state: State) -> State:
     del event
     return state
+
+
+def _children(state: State, event: ArmsAdded) -> list[Child]:
+    """The added arms whose parents are known."""
+    if not event.parents:
+        return []
+    if len(event.parents) != len(event.configs) or not all(map(state.count, event.parents)):
+        raise Misuse("the study is damaged: arms were added near arms that were not tried")
+    first = len(state.configs)
+    return [
+        Child(first + place, parent, state.lowest(parent))
+        for place, parent in enumerate(event.parents)
+    ]
 
 
 def _flying(state: State, number: int) -> Attempt:
