@@ -56,7 +56,7 @@ def next_unit(
         memory: What the policy has prepared for this study; a fresh one if None.
     """
     now = replace(state, ledger=state.ledger.at(clock))
-    if len(now.open) >= workers(now) or now.ledger.left <= 0:
+    if len(now.open) >= now.session_workers or now.ledger.left <= 0:
         return None
     fresh = fresh_arms(now)
     if fresh is not None:
@@ -72,11 +72,6 @@ def next_unit(
         if decision is None:
             return None
         return Next(fresh, _decided(now, prospects, decision, clock), view)
-
-
-def workers(state: State) -> int:
-    """How many units may be in flight: what this session says, else what the plan says."""
-    return state.plan.workers if state.session is None else state.session.workers
 
 
 def _again(state: State, view: View) -> Decision | None:
@@ -116,7 +111,7 @@ def _reservation(state: State, prospects: Prospects, arm: int) -> float:
         timed=prospects.times is not None,
         stopping=stopping(state),
     )
-    idle = workers(state) - len(state.open)
+    idle = state.session_workers - len(state.open)
     return state.ledger.budget.rules.reserve(cost, state.ledger.left, idle)
 
 

@@ -40,6 +40,7 @@ from bhpt.study.events import (
 )
 from bhpt.study.plan import Plan
 from bhpt.study.tried_arms import PACES, Arm, TriedArms
+from bhpt.study.unit_times import FirstUnit
 
 BLAMELESS = frozenset({"stopped", "lost"})
 """Failures that say nothing about the arm: the driver stopped the unit, or died."""
@@ -124,6 +125,7 @@ class State:
         children: The candidates near good ones whose parents are known, in order.
         first_arms: How many arms there were when the first unit was decided.
         session: The driver that holds the study, None between sessions.
+        session_from: How many attempts there were when the last driver took over.
         events: How many events were folded.
     """
 
@@ -141,6 +143,7 @@ class State:
     children: PVector[Child] = field(default_factory=pvector)
     first_arms: int = 0
     session: SessionStarted | None = None
+    session_from: int = 0
     events: int = 1
 
     @property
@@ -167,6 +170,11 @@ class State:
     def reports(self) -> int:
         """Reported units."""
         return 0 if self.curves is None else len(self.curves.reports)
+
+    @property
+    def session_workers(self) -> int:
+        """How many workers the driver has, or the plan if there is none."""
+        return self.plan.workers if self.session is None else self.session.workers
 
     @property
     def flying(self) -> tuple[Attempt, ...]:
@@ -330,11 +338,10 @@ def _(event: Observed, state: State) -> State:
         raise Misuse(f"the study is damaged: attempt {event.attempt} has the wrong losses")
     before = state.arm(arm)
     after = replace(
-        before,
+        _timed(before, state, attempt, event),
         units=before.units + 1,
         ready=attempt.done + attempt.unit.epochs,
         saved=(*before.saved, *([event.saved] if event.saved else ()))[-GENERATIONS:],
-        paces=_paces(before, event, attempt.unit.epochs),
         failures=0,
     )
     attempt = replace(attempt, metrics=event.metrics)
@@ -389,12 +396,13 @@ def _(event: CheckpointDropped, state: State) -> State:
 @_apply.register
 def _(event: SessionStarted, state: State) -> State:
     if state.plan.trainer is None:  # ask and tell: whoever trains keeps the models
-        return _changed(state, session=event)
+        return _changed(state, session=event, session_from=len(state.attempts))
     ready = {
         arm: replace(known, ready=known.saved[-1].epochs if known.saved else 0)
         for arm, known in state.tried.items()
     }
-    return _changed(state, session=event, tried=state.tried.with_arms(ready))
+    tried = state.tried.with_arms(ready)
+    return _changed(state, session=event, session_from=len(state.attempts), tried=tried)
 
 
 @_apply.register
@@ -452,12 +460,22 @@ def _settle(
     )
 
 
-def _paces(before: Arm, event: Observed, epochs: int) -> tuple[float, ...]:
-    """The arm's timings with this unit's; one that took no time teaches nothing."""
+def _timed(before: Arm, state: State, attempt: Attempt, event: Observed) -> Arm:
+    """The arm with this unit's timing; a unit that took no time teaches nothing.
+
+    The first unit of an arm is kept apart, and that of a worker that was just started counts only
+    where nothing else is known of the arm.
+    """
     training = event.seconds - event.setup_s
+    epochs = attempt.unit.epochs + event.rerun
     if not training > 0:
-        return before.paces
-    return (*before.paces, math.log(training / (epochs + event.rerun)))[-PACES:]
+        return before
+    new_worker = attempt.number < state.session_from + state.session_workers
+    if before.units == 0:
+        return replace(before, first=FirstUnit(training, epochs, new_worker))
+    if new_worker:
+        return before
+    return replace(before, paces=(*before.paces, math.log(training / epochs))[-PACES:])
 
 
 def _better(best: Best | None, attempt: Attempt, event: Observed) -> Best | None:
