@@ -116,6 +116,7 @@ class Observed:
         saved: The checkpoint, None if there is none.
         clock: When.
         metrics: Everything that was reported, one mapping an epoch; empty if only numbers were.
+        checkpoint_s: The part of the busy time that went into loading and saving checkpoints.
     """
 
     attempt: int
@@ -127,6 +128,7 @@ class Observed:
     saved: Saved | None
     clock: float
     metrics: tuple[Metrics, ...] = ()
+    checkpoint_s: float = 0.0
 
     @classmethod
     def of(cls, attempt: int, result: UnitResult, cost: float, clock: float) -> "Observed":
@@ -141,6 +143,7 @@ class Observed:
             saved=result.checkpoint,
             clock=clock,
             metrics=result.metrics,
+            checkpoint_s=result.usage.checkpoint_s,
         )
 
 

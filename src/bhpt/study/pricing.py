@@ -71,7 +71,7 @@ def look(state: State, reruns: Reruns | None = None) -> tuple[View, Prospects] |
     known = _known_reruns(state, reruns)
     times = PaceModel.fit(_arms(state)[1], state.tried.timings)
     left = state.ledger.left - stopping(state)
-    prospects = _prospects(state, times, known, state.plan.training.unit)
+    prospects = _prospects(state, times, known, state.unit)
     if not _fitting(prospects, prospects.typical, left).any():
         shorter = _shorter_unit(state, times, known, left)
         if shorter is None:
@@ -169,5 +169,5 @@ def _shorter_unit(
     if not one.possible.any():
         return None
     longest = int(affordable[one.possible].max())
-    shorter = min(longest, training.unit) // training.step * training.step
+    shorter = min(longest, state.unit) // training.step * training.step
     return shorter if shorter >= training.step else None

@@ -40,6 +40,7 @@ from bhpt.study.events import (
 )
 from bhpt.study.plan import Plan
 from bhpt.study.tried_arms import PACES, Arm, TriedArms
+from bhpt.study.unit_size import Reported, unit_size, window
 from bhpt.study.unit_times import FirstUnit
 
 BLAMELESS = frozenset({"stopped", "lost"})
@@ -125,6 +126,8 @@ class State:
         children: The candidates near good ones whose parents are known, in order.
         first_arms: How many arms there were when the first unit was decided.
         session: The driver that holds the study, None between sessions.
+        unit: Epochs in a unit now.
+        recent: The last reports of this session, where units may grow.
         session_from: How many attempts there were when the last driver took over.
         events: How many events were folded.
     """
@@ -143,6 +146,8 @@ class State:
     children: PVector[Child] = field(default_factory=pvector)
     first_arms: int = 0
     session: SessionStarted | None = None
+    unit: int = 1
+    recent: tuple[Reported, ...] = ()
     session_from: int = 0
     events: int = 1
 
@@ -233,7 +238,8 @@ def start(event: Event) -> State:
     """The state after the first event."""
     if not isinstance(event, StudyCreated):
         raise Misuse("the study is damaged: it does not begin with its creation")
-    return State(plan=event.plan, ledger=Ledger(event.plan.budget))
+    plan = event.plan
+    return State(plan=plan, ledger=Ledger(plan.budget), unit=plan.training.unit)
 
 
 def fold(events: Iterable[Event]) -> State:
@@ -352,6 +358,7 @@ def _(event: Observed, state: State) -> State:
         tried=state.tried.with_arm(arm, after),
         best=_better(state.best, attempt, event),
         longest_s=max(event.seconds, state.longest_s or 0.0),
+        **_resized(state, attempt, event),
     )
 
 
@@ -396,13 +403,14 @@ def _(event: CheckpointDropped, state: State) -> State:
 @_apply.register
 def _(event: SessionStarted, state: State) -> State:
     if state.plan.trainer is None:  # ask and tell: whoever trains keeps the models
-        return _changed(state, session=event, session_from=len(state.attempts))
+        return _changed(state, session=event, session_from=len(state.attempts), recent=())
     ready = {
         arm: replace(known, ready=known.saved[-1].epochs if known.saved else 0)
         for arm, known in state.tried.items()
     }
     tried = state.tried.with_arms(ready)
-    return _changed(state, session=event, session_from=len(state.attempts), tried=tried)
+    begun = _changed(state, session=event, session_from=len(state.attempts), recent=())
+    return _changed(begun, tried=tried)
 
 
 @_apply.register
@@ -476,6 +484,18 @@ def _timed(before: Arm, state: State, attempt: Attempt, event: Observed) -> Arm:
     if new_worker:
         return before
     return replace(before, paces=(*before.paces, math.log(training / epochs))[-PACES:])
+
+
+def _resized(state: State, attempt: Attempt, event: Observed) -> dict[str, Any]:
+    """The recent reports with this one and the size of units after it, where units may grow."""
+    training = state.plan.training
+    if not training.grows or not state.plan.budget.rules.by_time:
+        return {}
+    seconds = event.seconds - event.setup_s - event.checkpoint_s
+    report = Reported(event.clock, attempt.unit.epochs + event.rerun, max(0.0, seconds))
+    workers = state.session_workers
+    recent = (*state.recent, report)[-window(workers) :]
+    return {"recent": recent, "unit": unit_size(training, state.unit, recent, workers)}
 
 
 def _better(best: Best | None, attempt: Attempt, event: Observed) -> Best | None:
