@@ -15,7 +15,10 @@ from typing import Any
 from bhpt.bench.live import tuners
 from bhpt.bench.live.job import LiveJob, Trainable
 from bhpt.bench.live.jobs import trainer_class
+from bhpt.domain import View
 from bhpt.domain.budget import Budget
+from bhpt.policies.interface import Decision, Explanation, Policy
+from bhpt.policies.registry import make_policy
 from bhpt.spaces import parse_space
 from bhpt.study import MemoryLog, Study
 from bhpt.study.creation import first_events
@@ -43,6 +46,19 @@ class LiveSetup:
     seed: int
     workers: int = 1
     first: bool = False
+
+
+@dataclass(frozen=True)
+class FirstArm:
+    """A policy that is made to begin with arm 0, and decides everything else itself."""
+
+    policy: Policy
+
+    def decide(self, view: View) -> Decision | None:
+        """Arm 0 as long as nothing else was tried, then as the policy does."""
+        if view.choosable[0] and not len(view.curves.visited) and not len(view.pending):
+            return Decision(0, Explanation.in_words("everybody begins with it", view.arms))
+        return self.policy.decide(view)
 
 
 class Models:
@@ -88,7 +104,7 @@ def _asked(job: LiveJob, setup: LiveSetup) -> float:
     """Ask and tell, workers in step."""
     log = MemoryLog()
     log.append(_first(job, setup), 0)
-    study, models = Study.resume(log), Models(job)
+    study, models = Study.resume(log, _policy(setup)), Models(job)
     while True:
         while study.ask() is not None:
             pass
@@ -98,6 +114,11 @@ def _asked(job: LiveJob, setup: LiveSetup) -> float:
             began = time.monotonic()
             losses = models.train(unit.arm, unit.config, unit.epochs)
             study.tell(unit, losses, seconds=time.monotonic() - began)
+
+
+def _policy(setup: LiveSetup) -> Policy:
+    policy = make_policy(setup.policy)
+    return FirstArm(policy) if setup.first else policy
 
 
 def _first(job: LiveJob, setup: LiveSetup) -> list[Event]:
@@ -133,7 +154,7 @@ def _tuned(job: LiveJob, setup: LiveSetup) -> float:
             Path(folder) / "study.db",
             setup.seed,
             max_epochs=job.epochs,
-            policy=setup.policy,
+            policy=_policy(setup) if setup.first else setup.policy,
         )
     return float(result.best_loss)
 

@@ -34,11 +34,14 @@ class TorchNetwork(Pickled):
             weight_decay=config["weight_decay"],
         )
         self.rng = np.random.default_rng(0)
+        self.epoch = 0
 
     def step(self) -> float:
         """Train one epoch; returns the validation log loss."""
         x, y = _images(_DIGITS.x), torch.as_tensor(_DIGITS.y, device=_DEVICE)
         order = torch.as_tensor(self.rng.permutation(len(x)), device=_DEVICE)
+        torch.manual_seed(self.epoch)  # of the dropout, whichever process goes on
+        self.epoch += 1
         self.model.train()
         for rows in order.split(self.batch_size):
             self.optimiser.zero_grad()
