@@ -55,7 +55,7 @@ def unit_size(training: Training, now: int, recent: Sequence[Reported], workers:
 
     Args:
         training: How arms are trained: units are multiples of its `unit`.
-        now: Epochs of a unit so far; it changes only by factors of two, and seldom back.
+        now: Epochs of a unit so far; it doubles up to a limit, and seldom shrinks.
         recent: The last reports of this session.
         workers: How many train side by side.
     """
@@ -67,8 +67,8 @@ def unit_size(training: Training, now: int, recent: Sequence[Reported], workers:
     wanted = ceil(_SHARE * overhead_s(recent, workers) / epoch_s)
     if now >= wanted > now / _FEWER:
         return now
-    most = max(training.unit, training.epochs // _LARGEST)
+    most = max(1, training.epochs // _LARGEST // training.unit) * training.unit
     size = training.unit
-    while size < wanted and 2 * size <= most:
+    while size < min(wanted, most):
         size *= 2
-    return size
+    return min(size, most)
