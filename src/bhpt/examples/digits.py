@@ -46,7 +46,7 @@ def load_images() -> tuple[Images, Images]:
         Misuse: scikit-learn is not installed.
     """
     try:
-        from sklearn.datasets import load_digits
+        from sklearn.datasets import load_digits  # type: ignore[import-untyped]
     except ImportError:
         raise Misuse("the digits need scikit-learn: pip install 'bhpt[demo]'") from None
     pixels, digits = load_digits(return_X_y=True)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from bhpt.bench.live.job import Config, Pickled, generated_classes, log_loss
 from bhpt.domain import FloatArray
 
@@ -56,4 +58,4 @@ class Lightgbm(Pickled):
         before = None if self.text is None else lightgbm.Booster(model_str=self.text)
         model = lightgbm.train(self.given, data, _ROUNDS, init_model=before)
         self.text = model.model_to_string()
-        return log_loss(_DATA.held_y, model.predict(_DATA.held_x))
+        return log_loss(_DATA.held_y, np.asarray(model.predict(_DATA.held_x)))

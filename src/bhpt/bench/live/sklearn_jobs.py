@@ -3,11 +3,11 @@
 import warnings
 
 import numpy as np
-from sklearn.datasets import load_digits
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import SGDClassifier
-from sklearn.neural_network import MLPClassifier
+from sklearn.datasets import load_digits  # type: ignore[import-untyped]
+from sklearn.ensemble import HistGradientBoostingClassifier  # type: ignore[import-untyped]
+from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
+from sklearn.linear_model import SGDClassifier  # type: ignore[import-untyped]
+from sklearn.neural_network import MLPClassifier  # type: ignore[import-untyped]
 
 from bhpt.bench.live.job import Classes, Config, Pickled, generated_classes, log_loss
 
