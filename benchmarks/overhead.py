@@ -1,9 +1,12 @@
-"""`make bench-overhead`: what a unit that trains for no time costs the driver.
+"""`make bench-overhead`: what a unit that trains for no time costs the driver, and busy workers.
 
 A whole study with 100 arms under the default policy: SQLite on the disk with full
 synchronisation, one real worker process, a class that saves a small checkpoint. Driver time is
 everything but waiting for the worker; beside it stands the time of one fsync on the same disk,
 measured in the same run, because that is what a report and a checkpoint cannot do without.
+
+Then how much of the time workers train under a deadline, where an epoch sleeps for 5, 17 and 100
+ms: the sum of these sleeps over the time of all workers, from the first report to the last.
 """
 
 import argparse
@@ -22,7 +25,8 @@ from bhpt.domain import View
 from bhpt.executors import LocalExecutor
 from bhpt.policies.interface import Decision, Policy
 from bhpt.policies.registry import make_policy
-from bhpt.storage import Store
+from bhpt.storage import Store, read_store
+from bhpt.study.events import Observed
 from bhpt.tuning import tune
 
 _ARMS = 100
@@ -48,6 +52,19 @@ class Nothing:
     def load(self, folder: Path) -> None:
         """Go on from there."""
         self._epoch = int((folder / "epoch").read_text())
+
+
+class Sleeper(Nothing):
+    """A trainer whose epochs sleep as long as its configuration says."""
+
+    def __init__(self, config: dict[str, float]) -> None:
+        super().__init__(config)
+        self._seconds = config["ms"] / 1000
+
+    def step(self) -> float:
+        """A falling curve, slowly."""
+        time.sleep(self._seconds)
+        return super().step()
 
 
 @dataclass
@@ -131,6 +148,8 @@ def measure(units: int, folder: Path) -> list[dict[str, float]]:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="overhead", description=__doc__)
     parser.add_argument("--units", type=int, default=120)
+    parser.add_argument("--seconds", type=int, default=10, help="of each deadline; 0 for none")
+    parser.add_argument("--policy", default="default", help="under the deadlines")
     asked = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="bhpt-overhead-", dir=".") as name:
         folder = Path(name)
@@ -138,6 +157,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows = measure(asked.units, folder)
         sync = statistics.median([before, fsync_s(folder)])
     report(rows, sync)
+    if asked.seconds:
+        print(f"share of time in which workers train, deadline {asked.seconds} s, {asked.policy}")
+        heads = (f"{head:>9}" for head in ("workers", "share", "epochs", "units"))
+        print(f"{'epoch':>8}" + "".join(heads) + f"{'unit at the end':>17}")
+        for ms in (5, 17, 100):
+            for workers in (1, 2):
+                busy(ms, workers, asked.seconds, asked.policy)
+
+
+def busy(ms: int, workers: int, seconds: int, policy: str) -> None:
+    """Run a study under a deadline and print how much of the time its workers trained."""
+    space = {"x": (0.0, 1.0), "y": (0.0, 1.0), "z": (0.0, 1.0), "ms": [ms]}
+    with tempfile.TemporaryDirectory(prefix="bhpt-overhead-", dir=".") as name:
+        study = Path(name) / "study.db"
+        state = tune(Sleeper, space, f"{seconds}s", workers, study, policy=policy).state
+        clocks = [event.clock for event in read_store(study).read() if isinstance(event, Observed)]
+    first = next(one.unit.epochs for one in state.attempts if one.status == "observed")
+    epochs = sum(one.unit.epochs for one in state.attempts if one.status == "observed")
+    share = (epochs - first) * ms / 1000 / (workers * (clocks[-1] - clocks[0]))
+    shown = f"{epochs:9}{len(clocks):9}{state.unit:17}"
+    print(f"{ms:5} ms{workers:9}{share:9.0%}{shown}", flush=True)
 
 
 def report(rows: Sequence[dict[str, float]], sync: float) -> None:

@@ -81,21 +81,37 @@ def test_a_small_space_gives_all_it_has() -> None:
     assert len(drawn) == 6
 
 
-def test_near_draws_are_legal_new_and_closer_than_even_ones() -> None:
+def test_children_are_legal_new_and_a_step_away() -> None:
     given_space = _conditional()
     space = Space.of(given_space)
-    rng = np.random.default_rng(1)
-    good = space.draw(3, rng)
-    near = space.draw_near(good, 40, rng)
-    assert len(near) == 40
-    assert all(_legal(given_space, config) for config in near)
-    assert not any(config in good for config in near)
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        parent = space.draw(1, rng)[0]
+        there = space.encode([parent])
+        child = space.child(parent, there, rng)
+        assert child is not None
+        assert _legal(given_space, child)
+        assert np.abs(space.encode([child]) - there).max() >= 0.1 - 1e-9
 
-    def distance(configs: list[dict[str, object]]) -> float:
-        apart = space.encode(configs)[:, None] - space.encode(good)[None]
-        return float(np.linalg.norm(apart, axis=2).min(axis=1).mean())
 
-    assert distance(near) < 0.6 * distance(space.draw(200, rng))
+def test_a_step_moves_one_to_half_of_the_numbers_by_a_tenth_to_three_tenths() -> None:
+    space = Space.of({f"x{place}": (0.0, 1.0) for place in range(6)})
+    parent = dict.fromkeys(space.names, 0.5) | {"x0": 0.0, "x1": 1.0}
+    changed = set()
+    for seed in range(60):
+        child = space.child(parent, space.encode([parent]), np.random.default_rng(seed))
+        assert child is not None
+        moved = [abs(float(child[name]) - parent[name]) for name in space.names]
+        steps = [step for step in moved if step > 0]
+        changed.add(len(steps))
+        assert all(0.1 - 1e-9 <= step <= 0.3 + 1e-9 for step in steps)
+    assert changed == {1, 2, 3}
+
+
+def test_a_space_without_a_choice_has_no_children() -> None:
+    space = Space.of({"a": ["x"], "b": ["y"]})
+    parent = space.draw(1, np.random.default_rng(0))[0]
+    assert space.child(parent, np.zeros((0, 1)), np.random.default_rng(0)) is None
 
 
 def test_values_are_plain() -> None:
@@ -199,5 +215,6 @@ def test_any_seed_draws_legal_candidates(seed: int, count: int) -> None:
     rng = np.random.default_rng(seed)
     drawn = space.draw(count, rng)
     assert len(drawn) == count
-    for config in [*drawn, *space.draw_near(drawn, count, rng)]:
-        space.check(config)
+    for config in [*drawn, space.child(drawn[0], space.encode(drawn), rng)]:
+        if config is not None:
+            space.check(config)

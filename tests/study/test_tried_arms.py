@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from bhpt.domain import Saved
 from bhpt.study.tried_arms import Arm, TriedArms
-from bhpt.study.unit_times import Timings
+from bhpt.study.unit_times import FirstUnit, Timings
 
 _SAVED = st.integers(1, 9).map(lambda epochs: (Saved(1, epochs, "digest", 10),))
 _ARM = st.builds(
@@ -17,6 +17,7 @@ _ARM = st.builds(
     paces=st.lists(st.floats(-3, 3), max_size=16).map(tuple),
     failures=st.integers(0, 2),
     closed=st.sampled_from([None, None, "given up"]),
+    first=st.sampled_from([None, FirstUnit(2.0, 1), FirstUnit(1.0, 3, new_worker=True)]),
 )
 
 
@@ -35,7 +36,11 @@ def _check(tried: TriedArms, known: dict[int, Arm]) -> None:
     assert tried.failing == sorted(
         arm for arm, of in known.items() if of.failures and of.closed is None
     )
-    timed = Timings.of({arm: of.paces for arm, of in known.items()})
+    timed = Timings.of(
+        {arm: of.paces for arm, of in known.items()},
+        {arm: of.first for arm, of in known.items() if of.first is not None},
+    )
+    np.testing.assert_array_equal(tried.timings.first, timed.first)
     np.testing.assert_array_equal(tried.timings.arms, timed.arms)
     np.testing.assert_array_equal(tried.timings.middles, timed.middles)
 
@@ -55,7 +60,8 @@ def test_any_interleaving_of_changes_equals_copying(
     for pick, changed in steps:
         tried, known = made[-1 - pick % len(made)]
         kept = {  # timings of an arm only ever come to be, as in a study
-            arm: of if of.paces or arm not in known else known[arm] for arm, of in changed.items()
+            arm: of if arm not in known or (of.paces and of.first) else known[arm]
+            for arm, of in changed.items()
         }
         made.append((tried.with_arms(kept), {**known, **kept}))
         if often:

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bhpt.domain import FloatArray
-from bhpt.study.unit_times import COMMON, PaceModel, Paces, Timings, TimingTable
+from bhpt.study.unit_times import COMMON, FirstUnit, PaceModel, Paces, Timings, TimingTable
 
 _FEATURES = np.linspace(0, 1, 21)[:, None]
 
@@ -126,3 +126,66 @@ def test_the_latest_arms_speak_for_the_others() -> None:
     assert paces is not None
     assert np.log(paces.typical[arms]) == pytest.approx(3.0)
     assert np.log(paces.typical[0]) < 2.5
+
+
+def test_what_a_start_costs_is_learned_apart() -> None:
+    """First units take 4 s, all others 0.1 s: after a few of these every price is right."""
+    later = {0: (np.log(0.1),) * 2, 3: (np.log(0.1),), 5: (np.log(0.1),)}
+    first = {arm: FirstUnit(4.0 + 0.1 * (arm % 3), 1) for arm in range(12)}
+    model = PaceModel.fit(_FEATURES, Timings.of(later, first))
+    assert model is not None
+    paces = model.paces().typical
+    assert (paces > 0.1 / 1.5).all()
+    assert (paces < 0.1 * 1.5).all()
+    assert model.start_s == pytest.approx(4.0, rel=0.1)
+
+
+def test_one_start_is_enough_to_see_that_starts_cost() -> None:
+    first = dict.fromkeys(range(4), FirstUnit(4.0, 1))
+    model = PaceModel.fit(_FEATURES, Timings.of({2: (np.log(0.1),)}, first))
+    assert model is not None
+    assert model.paces().typical == pytest.approx(np.full(21, 0.1), rel=0.1)
+    assert model.start_s == pytest.approx(3.9)
+
+
+def test_first_units_of_new_workers_price_nobody() -> None:
+    """A device warms up: the first four units take 4 s, whichever arm they are of."""
+    cold = dict.fromkeys(range(4), FirstUnit(4.0, 1, new_worker=True))
+    alone = PaceModel.fit(_FEATURES, Timings.of({}, cold))
+    assert alone is not None
+    assert alone.paces().typical == pytest.approx(np.full(21, 4.0))  # nothing else is known
+    warm = PaceModel.fit(_FEATURES, Timings.of({}, {**cold, 7: FirstUnit(0.1, 1)}))
+    assert warm is not None
+    assert warm.paces().typical == pytest.approx(np.full(21, 0.1))
+    assert warm.start_s == 0.0
+
+
+def test_a_single_slow_first_unit_among_many_prices_its_arm_not_for_good() -> None:
+    first = {**dict.fromkeys(range(8), FirstUnit(0.1, 1)), 9: FirstUnit(4.0, 1)}
+    model = PaceModel.fit(_FEATURES, Timings.of({}, first))
+    assert model is not None
+    assert model.paces().typical == pytest.approx(np.full(21, 0.1), rel=0.4)
+
+
+def test_arms_that_are_dear_at_first_and_later_are_dear() -> None:
+    first = {arm: FirstUnit(float(np.exp(_truth(arm))), 1) for arm in range(0, 21, 2)}
+    later = {arm: (_truth(arm),) for arm in range(0, 21, 4)}
+    paces = _predict(_FEATURES, Timings.of(later, first))
+    assert paces is not None
+    truth = np.exp([_truth(arm) for arm in range(21)])
+    assert paces.typical == pytest.approx(truth, rel=0.3)
+
+
+@given(st.floats(0.01, 10), st.floats(0, 100), st.integers(4, 20), st.integers(0, 1000))
+@settings(deadline=None, max_examples=60)
+def test_prices_are_right_whatever_a_start_costs(
+    pace: float, start: float, arms: int, seed: int
+) -> None:
+    """Noise of a twentieth; three arms have had a second unit."""
+    rng = np.random.default_rng(seed)
+    noise = np.exp(0.05 * rng.standard_normal((2, arms)))
+    first = {arm: FirstUnit(float((start + pace) * noise[0, arm]), 1) for arm in range(arms)}
+    later = {arm: (float(np.log(pace * noise[1, arm])),) for arm in range(3)}
+    paces = _predict(_FEATURES, Timings.of(later, first))
+    assert paces is not None
+    assert np.abs(np.log(paces.typical / pace)).max() < np.log(1.7)

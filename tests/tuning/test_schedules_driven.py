@@ -77,10 +77,13 @@ def test_an_epoch_budget_is_spent_exactly_on_the_arms_of_the_start(
     state = driven(tmp_path, name, "150 epochs", workers)
     had = units_of(state)
     assert state.ledger.spent == had.total() == 150
-    assert len(state.configs) > state.first_arms == 512
-    assert max(had) < 512
+    arms = state.first_arms
+    assert 400 < arms <= 512
+    assert max(had) < arms
     if name == "sh":
-        assert len(had) == halving_rungs(150, 512, FULL)[0][0]
+        assert len(had) == halving_rungs(150, arms, FULL)[0][0]
+    if name in {"sh", "hyperband"}:
+        assert len(state.configs) > arms  # children of arms that were trained far enough
     if name in COMMITTING:
         assert max(had.values()) == FULL
     if name == "asha":

@@ -34,6 +34,11 @@ COMMANDS = (
         "Compare with other tuners, run through their own packages; resumable.",
     ),
     CommandEntry(
+        "live",
+        "bhpt.cli.live_bench:live",
+        "Tune real, cheap trainings with open spaces, in epochs or under deadlines; resumable.",
+    ),
+    CommandEntry(
         "calibration",
         "bhpt.cli.calibration:calibration",
         "Predict the ends of curves from a part of them; coverage and error by suite.",

@@ -80,8 +80,9 @@ def tune(
         float | None, typer.Option(help="What one busy worker costs an hour, for a $ budget.")
     ] = None,
     unit_epochs: Annotated[
-        int, typer.Option(help="Epochs in one unit, the smallest amount that is decided on.")
-    ] = 1,
+        int | None,
+        typer.Option(help="Epochs in one unit, the smallest amount that is decided on."),
+    ] = None,
     max_epochs: Annotated[
         int | None, typer.Option(help="How far one configuration may train.")
     ] = None,
@@ -115,9 +116,14 @@ def tune(
     spec = _spec(trainer, command)
     objective = _objective(metric, direction)
     parsed = Budget.parse(budget, price_per_hour)
-    epochs = default_epochs(parsed, unit_epochs) if max_epochs is None else max_epochs
+    unit = 1 if unit_epochs is None else unit_epochs
     training = Training(
-        unit_epochs, epochs, untrained=untrained_loss, limit_s=unit_limit, retries=retries
+        unit,
+        default_epochs(parsed, unit) if max_epochs is None else max_epochs,
+        untrained=untrained_loss,
+        limit_s=unit_limit,
+        retries=retries,
+        grows=unit_epochs is None,
     )
     where = study if study is not None else _new_study(spec)
     _run(

@@ -15,11 +15,13 @@ class Usage:
         seconds: Monotonic time that its slot was busy, set-up and reruns included.
         setup_s: The part that went into starting a worker and importing the trainer.
         rerun: Epochs that had to be trained again before the new ones.
+        checkpoint_s: The part that went into loading and saving checkpoints.
     """
 
     seconds: float = 0.0
     setup_s: float = 0.0
     rerun: int = 0
+    checkpoint_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from bhpt.checkpoints.manifest import UnsafeCheckpoint, seal, verify
 from bhpt.domain.errors import Misuse
 from bhpt.domain.reports import BadReport
 from bhpt.domain.results import Failure, FailureKind, Usage
+from bhpt.domain.stopwatch import Stopwatch
 from bhpt.executors.interface import Job, Report
 from bhpt.executors.messages import Order, Ready, Unusable, decode_order, encode
 from bhpt.trainers.interface import Trained, Trainer, TrainerFailed, Work
@@ -87,7 +88,8 @@ def _attempt(trainer: Trainer, order: Order, alive: dict[int, object]) -> Report
         return Report(job.attempt, job.arm, Failure(kind, message, usage=_usage(order, began)))
     if lives_on is not None:
         alive[job.arm] = lives_on
-    done = replace(result, usage=_usage(order, began))
+    usage = replace(_usage(order, began), checkpoint_s=result.usage.checkpoint_s)
+    done = replace(result, usage=usage)
     return Report(job.attempt, job.arm, done, alive=lives_on is not None)
 
 
@@ -96,13 +98,17 @@ def _train(trainer: Trainer, job: Job, living: object | None) -> Trained:
     resume = job.resume
     if resume.live and living is None:
         raise TrainerFailed(f"the live trainer of arm {job.arm} is not in this worker any more")
+    moving = Stopwatch()
     if resume.place is not None and resume.digest is not None:
-        verify(resume.place.parent, resume.digest)
+        with moving:
+            verify(resume.place.parent, resume.digest)
     work = Work(job.config, job.epochs, job.freeze_to, resume, job.rerun, job.objective)
     result, lives_on = trainer.run(work, living)
     if result.frozen:
-        seal(job.freeze_to)
-    return result, lives_on
+        with moving:
+            seal(job.freeze_to)
+    moved = result.usage.checkpoint_s + moving.seconds
+    return replace(result, usage=Usage(checkpoint_s=moved)), lives_on
 
 
 def _usage(order: Order, began: float) -> Usage:

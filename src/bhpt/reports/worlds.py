@@ -22,7 +22,6 @@ import numpy as np
 from bhpt.beliefs.predictor import Ends, Predictor
 from bhpt.domain import BoolArray, FloatArray, IntArray, Memory, Objective, View
 from bhpt.study import State, look
-from bhpt.study.deciding import workers
 from bhpt.study.pricing import Prospects
 from bhpt.study.threads import one_thread
 
@@ -204,13 +203,13 @@ def _drawn(
     state: State, predictor: Predictor, view: View, prospects: Prospects, best: float
 ) -> Worlds | None:
     ends = predictor.predict(view)
-    arms = _candidates(view, ends, max(_CANDIDATES, workers(state)))
+    arms = _candidates(view, ends, max(_CANDIDATES, state.session_workers))
     if not len(arms):
         return None
     paths = ends.paths(arms, DRAWS, np.random.default_rng((state.plan.seed, _SEED)))
     paths = np.minimum(paths, best)
     paths[:, :, 0] = best
-    return Worlds(view, prospects, ends, best, workers(state), arms, paths)
+    return Worlds(view, prospects, ends, best, state.session_workers, arms, paths)
 
 
 def look_at(state: State, amount: float) -> tuple[View, Prospects] | None:

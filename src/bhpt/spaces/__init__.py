@@ -5,8 +5,10 @@ from bhpt.spaces.files import load_space
 from bhpt.spaces.inferred_ranges import encode_configs
 from bhpt.spaces.name_roles import ROLES, encode_roles
 from bhpt.spaces.space import Space, parse_space
+from bhpt.spaces.spread import NEAR
 
 __all__ = [
+    "NEAR",
     "ROLES",
     "Config",
     "Space",

@@ -1,4 +1,4 @@
-"""Sample candidates from a space: evenly over all of it, or near good configurations.
+"""Sample candidates from a space: evenly over all of it, or a step away from a good one.
 
 Both work on ConfigSpace's vectors: numbers in [0, 1], categories and ranks as whole numbers,
 NaN where inactive. Conditions and forbidden combinations are ConfigSpace's own.
@@ -7,7 +7,7 @@ Notation:
     N  candidates, P  hyper-parameters.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import ConfigSpace
@@ -20,8 +20,7 @@ from bhpt.domain import FloatArray
 from bhpt.spaces.configs import Config, identity, plain_config
 
 _ROUNDS = 8  # batches sampled before a space is taken to be exhausted
-_STEPS = (0.02, 0.06, 0.2)  # spread of a move, as a part of the range
-_SWITCH = 0.25  # how often a move changes a category
+_STEP = (0.1, 0.3)  # how far a move goes, as a part of the range
 
 
 def draw(
@@ -44,25 +43,22 @@ def draw(
 
 def draw_near(
     space: ConfigSpace.ConfigurationSpace,
-    good: Sequence[Config],
+    good: Config,
     count: int,
     rng: np.random.Generator,
 ) -> list[Config]:
-    """Up to `count` new configurations, each a small move away from one of the good ones."""
-    known = {identity(config): config for config in good}
-    found = dict(known)
-    starts = np.array(
-        [ConfigSpace.Configuration(space, values=config).get_array() for config in good]
-    )
-    for _ in range(_ROUNDS):
-        missing = count + len(known) - len(found)
-        if missing <= 0:
-            break
-        fresh = _from_cube(space, rng.random((missing, len(space))), rng)
-        begin = starts[rng.integers(len(good), size=missing)]
-        moved = _move(space, np.where(np.isnan(begin), fresh, begin), fresh, rng)
-        _keep_valid(space, moved, found, count + len(known))
-    return [config for name, config in found.items() if name not in known]
+    """Up to `count` different configurations, each a step of a useful size away from a good one.
+
+    Between one and half of the hyper-parameters change: numbers by a tenth to three tenths of
+    their range, categories to another one.
+    """
+    found: dict[str, Config] = {}
+    start = ConfigSpace.Configuration(space, values=good).get_array()
+    fresh = _from_cube(space, rng.random((count, len(space))), rng)
+    begin = np.where(np.isnan(start), fresh, start)
+    _keep_valid(space, _move(space, begin, rng), found, count)
+    found.pop(identity(good), None)
+    return list(found.values())
 
 
 def _from_cube(
@@ -109,45 +105,56 @@ def _whole_quantiles(
 
 
 def _move(
-    space: ConfigSpace.ConfigurationSpace,
-    begin: FloatArray,
-    fresh: FloatArray,
-    rng: np.random.Generator,
+    space: ConfigSpace.ConfigurationSpace, begin: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
-    """Perturb vectors: numbers shift, categories switch at random, at least one entry changes."""
+    """Move one to half of the entries of each vector, [N, P]."""
     rows, width = begin.shape
-    moves = rng.random((rows, width)) < 0.5
-    moves[np.arange(rows), rng.integers(width, size=rows)] = True
-    spread = rng.choice(_STEPS, size=(rows, 1)) * rng.standard_normal((rows, width))
+    movable = [place for place, parameter in enumerate(space.values()) if _can_move(parameter)]
     moved = begin.copy()
-    for place, parameter in enumerate(space.values()):
-        chosen = moves[:, place]
-        moved[chosen, place] = _move_one(
-            parameter, begin[chosen, place], fresh[chosen, place], spread[chosen, place], rng
-        )
+    if not movable:
+        return moved
+    most = max(1, len(movable) // 2)
+    order = np.argsort(rng.random((rows, width))[:, movable], axis=1)
+    changes = order < rng.integers(1, most + 1, size=(rows, 1))
+    steps = rng.uniform(*_STEP, (rows, width)) * rng.choice((-1.0, 1.0), (rows, width))
+    for column, place in enumerate(movable):
+        chosen = changes[:, column]
+        parameter = list(space.values())[place]
+        moved[chosen, place] = _move_one(parameter, begin[chosen, place], steps[chosen, place])
     return moved
 
 
-def _move_one(
-    parameter: Any,  # noqa: ANN401  # ConfigSpace's generic base
-    begin: FloatArray,
-    fresh: FloatArray,
-    spread: FloatArray,
-    rng: np.random.Generator,
-) -> FloatArray:
-    """A small move of one hyper-parameter, [N]."""
+def _can_move(parameter: Any) -> bool:  # noqa: ANN401  # ConfigSpace's generic base
+    """Whether a hyper-parameter has more than one value."""
     if isinstance(parameter, ConfigSpace.Constant):
-        return begin
+        return False
     if isinstance(parameter, ConfigSpace.CategoricalHyperparameter):
-        return np.where(rng.random(len(begin)) < _SWITCH, fresh, begin)
+        return len(parameter.choices) > 1
+    if isinstance(parameter, ConfigSpace.OrdinalHyperparameter):
+        return len(parameter.sequence) > 1
+    return True
+
+
+def _move_one(parameter: Any, begin: FloatArray, steps: FloatArray) -> FloatArray:  # noqa: ANN401  # ConfigSpace's generic base
+    """One hyper-parameter moved by parts of its range, [N]."""
+    if isinstance(parameter, ConfigSpace.CategoricalHyperparameter):
+        count = len(parameter.choices)  # from -0.3..0.3 to any of the other categories
+        onward = 1 + np.floor((np.abs(steps) - _STEP[0]) / (_STEP[1] - _STEP[0]) * (count - 1))
+        return np.asarray((begin + np.minimum(onward, count - 1)) % count, float)
     if isinstance(parameter, ConfigSpace.OrdinalHyperparameter):
         last = len(parameter.sequence) - 1
-        return np.clip(begin + np.where(spread < 0, -1, 1), 0, last)
-    shifted = np.abs(begin + spread)
-    shifted = np.clip(np.where(shifted > 1, 2 - shifted, shifted), 0.0, 1.0)
+        ranks = np.sign(steps) * np.maximum(1, np.round(np.abs(steps) * last))
+        return _reflected(begin, ranks, float(last))
+    shifted = _reflected(begin, steps, 1.0)
     if isinstance(parameter, ConfigSpace.hyperparameters.IntegerHyperparameter):
         shifted = np.asarray(parameter.to_vector(np.asarray(parameter.to_value(shifted))), float)
     return shifted
+
+
+def _reflected(begin: FloatArray, steps: FloatArray, high: float) -> FloatArray:
+    """The sum, in the other direction where it would leave the range from 0 to `high`."""
+    outside = (begin + steps < 0) | (begin + steps > high)
+    return np.clip(begin + np.where(outside, -steps, steps), 0.0, high)
 
 
 def _keep_valid(

@@ -18,6 +18,11 @@ from bhpt.spaces.columns import NEUTRAL, indicator, join, one_hot, scatter
 from bhpt.spaces.configs import Config, identity, plain_configs
 from bhpt.spaces.sampling import draw, draw_near
 from bhpt.spaces.short_form import first_line, from_short_form
+from bhpt.spaces.spread import NEAR, apart, near_copies
+
+_DRAWS = 8  # batches drawn before the space counts as full
+_FULL = 0.05  # it does, too, when less than this part of a batch is new
+_CHILDREN = 8  # steps away from a good configuration that are tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +112,59 @@ class Space:
             raise Misuse("the search space is empty: its forbidden clauses exclude everything")
         return drawn
 
-    def draw_near(
-        self, good: Sequence[Config], count: int, rng: np.random.Generator
+    @cached_property
+    def size(self) -> float:
+        """At most how many configurations there are, infinity if a number is continuous."""
+        return float(self._space.estimate_size())
+
+    def draw_apart(
+        self,
+        count: int,
+        rng: np.random.Generator,
+        known: Sequence[Config] = (),
+        least: float = NEAR,
     ) -> list[Config]:
-        """Up to `count` new configurations near the good ones."""
-        return draw_near(self._space, good, count, rng)
+        """Up to `count` configurations, spread evenly, without near-copies.
+
+        Args:
+            count: How many.
+            rng: Of the draw.
+            known: Configurations of which none is to be copied either.
+            least: How far apart any two are at least, as a part of one hyper-parameter's range.
+
+        Returns:
+            Fewer where no more were found that are so far apart; none if the space is full.
+
+        Raises:
+            Misuse: If the forbidden clauses leave nothing to draw.
+        """
+        names = {identity(config) for config in known}
+        there = self.encode(known)
+        found: list[Config] = []
+        for _ in range(_DRAWS):
+            drawn = [one for one in self.draw(count, rng) if identity(one) not in names]
+            features = self.encode(drawn)
+            kept = apart(features, there, least)[: count - len(found)]
+            there = np.concatenate([there, features[kept]])
+            found += [drawn[place] for place in kept]
+            names.update(identity(drawn[place]) for place in kept)
+            if len(found) == count or len(kept) < _FULL * count:
+                break
+        return found
+
+    def child(self, parent: Config, known: FloatArray, rng: np.random.Generator) -> Config | None:
+        """A configuration a step away from a good one, None if none was found that is new.
+
+        Args:
+            parent: The good one.
+            known: Encoded configurations, near-copies of which are not wanted, [K, D].
+            rng: Of the draw.
+        """
+        drawn = draw_near(self._space, parent, _CHILDREN, rng)
+        if not drawn:
+            return None
+        new = np.flatnonzero(~near_copies(self.encode(drawn), known))
+        return drawn[int(new[0])] if len(new) else None
 
     def check(self, config: Mapping[str, object]) -> None:
         """Refuse a configuration that does not lie in the space."""

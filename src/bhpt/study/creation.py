@@ -56,7 +56,7 @@ def first_events(
     if isinstance(parsed, Space):
         search = Search(parsed.text, search.candidates, search.near, search.every)
         rng = np.random.default_rng((seed, 0, _FIRST_DRAW))
-        arms = ArmsAdded(tuple(parsed.draw(search.candidates, rng)), "drawn")
+        arms = ArmsAdded(tuple(parsed.draw_apart(search.candidates, rng)), "drawn")
     else:
         arms = ArmsAdded(tuple(parsed), "listed")
     metric = objective or Objective()

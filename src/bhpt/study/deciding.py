@@ -3,20 +3,17 @@
 import math
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from bhpt.domain import Memory, Misuse, View
 from bhpt.domain.arrays import lowest
 from bhpt.domain.budget_kinds import UnitCost
 from bhpt.policies.interface import Decision, Explanation, Policy
-from bhpt.study.arm_list import space_of
+from bhpt.study.candidates import fresh_arms
 from bhpt.study.events import ArmsAdded, Decided, Event, Outlook
 from bhpt.study.pricing import Prospects, Reruns, look, stopping
 from bhpt.study.state import State, apply
 from bhpt.study.threads import one_thread
 
 _OUTLOOKS = 5  # arms whose prediction is kept with each decision
-_PARENTS = 5  # good arms near which new candidates are drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +56,9 @@ def next_unit(
         memory: What the policy has prepared for this study; a fresh one if None.
     """
     now = replace(state, ledger=state.ledger.at(clock))
-    if len(now.open) >= workers(now) or now.ledger.left <= 0:
+    if len(now.open) >= now.session_workers or now.ledger.left <= 0:
         return None
-    fresh = fresh_arms(now, clock)
+    fresh = fresh_arms(now)
     if fresh is not None:
         now = apply(now, fresh)
     looked = look(now, reruns)
@@ -75,28 +72,6 @@ def next_unit(
         if decision is None:
             return None
         return Next(fresh, _decided(now, prospects, decision, clock), view)
-
-
-def workers(state: State) -> int:
-    """How many units may be in flight: what this session says, else what the plan says."""
-    return state.plan.workers if state.session is None else state.session.workers
-
-
-def fresh_arms(state: State, clock: float) -> ArmsAdded | None:
-    """New candidates near good arms, if enough has been learned since the last ones."""
-    search = state.plan.search
-    due = state.reports // search.every > state.batches
-    if search.space is None or not search.near or not due or len(state.configs) < search.candidates:
-        return None  # fewer arms than wanted: the space is finite and all of it is there
-    arms, curves = state.arms, state.curves
-    if arms is None or curves is None or not np.isfinite(curves.best):
-        return None
-    finite = lowest(curves.best_by_row, _PARENTS)
-    good = [arms.configs[int(curves.visited[row])] for row in finite]
-    rng = np.random.default_rng((state.plan.seed, 1, state.batches))
-    drawn = space_of(search.space).draw_near(good, search.near, rng)
-    new = tuple(config for config in drawn if not arms.has(config))
-    return ArmsAdded(new, "near", clock) if new else None
 
 
 def _again(state: State, view: View) -> Decision | None:
@@ -136,7 +111,7 @@ def _reservation(state: State, prospects: Prospects, arm: int) -> float:
         timed=prospects.times is not None,
         stopping=stopping(state),
     )
-    idle = workers(state) - len(state.open)
+    idle = state.session_workers - len(state.open)
     return state.ledger.budget.rules.reserve(cost, state.ledger.left, idle)
 
 

@@ -40,11 +40,20 @@ class StudyCreated:
 
 @dataclass(frozen=True, slots=True)
 class ArmsAdded:
-    """New candidates; `origin` is listed, drawn or near."""
+    """New candidates.
+
+    Attributes:
+        configs: Their configurations.
+        origin: Listed, drawn from the whole space, or near: a step away from good arms.
+        clock: When.
+        parents: The good arm that each is a step away from; empty for the other origins, and in
+            studies of before.
+    """
 
     configs: tuple[Config, ...]
     origin: str
     clock: float = 0.0
+    parents: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +116,7 @@ class Observed:
         saved: The checkpoint, None if there is none.
         clock: When.
         metrics: Everything that was reported, one mapping an epoch; empty if only numbers were.
+        checkpoint_s: The part of the busy time that went into loading and saving checkpoints.
     """
 
     attempt: int
@@ -118,6 +128,7 @@ class Observed:
     saved: Saved | None
     clock: float
     metrics: tuple[Metrics, ...] = ()
+    checkpoint_s: float = 0.0
 
     @classmethod
     def of(cls, attempt: int, result: UnitResult, cost: float, clock: float) -> "Observed":
@@ -132,6 +143,7 @@ class Observed:
             saved=result.checkpoint,
             clock=clock,
             metrics=result.metrics,
+            checkpoint_s=result.usage.checkpoint_s,
         )
 
 

@@ -18,6 +18,8 @@ class Training:
         untrained: ℓ_0, the loss of an untrained model; None if nobody knows it.
         limit_s: Seconds after which a unit counts as hung; None to learn it from the others.
         retries: How often a failed unit is tried again before its arm is given up.
+        grows: Whether a unit may become several of these units where it would cost more than it
+            trains; only where time is part of the budget.
     """
 
     unit: int = 1
@@ -26,6 +28,7 @@ class Training:
     untrained: float | None = None
     limit_s: float | None = None
     retries: int = 2
+    grows: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what would fail far away."""
@@ -45,9 +48,9 @@ class Search:
 
     Attributes:
         space: The declared space's text; None if the user listed the configurations.
-        candidates: How many are drawn at the start.
-        near: How many are drawn near good ones at a time; 0 for never.
-        every: After how many reported units that happens.
+        candidates: How many are drawn at a time, at the start and whenever all were tried.
+        near: How many candidates near good arms may wait to be tried; 0 for none at all.
+        every: Not used any more; studies of before hold it.
     """
 
     space: str | None = None

@@ -35,6 +35,7 @@ class Prospects:
         unit: Epochs in a unit now; fewer than planned when only a shorter one fits.
         epochs: Epochs that it trains, those trained again included, [K].
         times: What is known of durations; None before anything was timed.
+        starts: Arms that have to be started from nothing first, [K].
         typical: Typical cost, [K].
         safe: Cost that is exceeded only rarely, [K].
         possible: Arms that are not finished, given up or in flight, [K].
@@ -43,13 +44,17 @@ class Prospects:
     unit: int
     epochs: IntArray
     times: PaceModel | None
+    starts: BoolArray
     typical: FloatArray
     safe: FloatArray
     possible: BoolArray
 
     def seconds(self, arm: int) -> float | None:
         """The typical duration of an arm's next unit, None before anything was timed."""
-        return None if self.times is None else float(self.epochs[arm] * self.times.typical(arm))
+        if self.times is None:
+            return None
+        training = float(self.epochs[arm]) * self.times.typical(arm)
+        return training + self.times.start_s * float(self.starts[arm])
 
 
 Reruns = Callable[[int], int]
@@ -66,7 +71,7 @@ def look(state: State, reruns: Reruns | None = None) -> tuple[View, Prospects] |
     known = _known_reruns(state, reruns)
     times = PaceModel.fit(_arms(state)[1], state.tried.timings)
     left = state.ledger.left - stopping(state)
-    prospects = _prospects(state, times, known, state.plan.training.unit)
+    prospects = _prospects(state, times, known, state.unit)
     if not _fitting(prospects, prospects.typical, left).any():
         shorter = _shorter_unit(state, times, known, left)
         if shorter is None:
@@ -88,7 +93,7 @@ def stopping(state: State) -> float:
 def _view(state: State, prospects: Prospects, startable: BoolArray) -> View:
     """The policy's view, at true prices."""
     curves, features = _arms(state)
-    side_by_side = state.session.workers if state.session else state.plan.workers
+    side_by_side = state.session_workers
     shared = state.ledger.budget.rules.shared
     return View(
         curves=curves,
@@ -120,16 +125,18 @@ def _prospects(state: State, times: PaceModel | None, reruns: IntArray, unit: in
     done = curves.count_by_arm
     fresh = np.minimum(unit, curves.epochs - done)
     epochs = np.maximum(fresh + reruns, 1)
+    starts = epochs == done + fresh
     seconds = longest = None
     if times is not None and rules.by_time:
         paces = times.paces()
-        seconds, longest = epochs * paces.typical, epochs * paces.safe(MARGIN)
+        once = starts * times.start_s
+        seconds, longest = once + epochs * paces.typical, once + epochs * paces.safe(MARGIN)
     typical = rules.unit_costs(epochs, seconds)
     safe = rules.unit_costs(epochs, longest) if rules.by_time else typical
     possible = fresh > 0
     possible[state.tried.columns.given_up] = False
     possible[[attempt.unit.arm for attempt in state.flying]] = False
-    return Prospects(unit, epochs, times, typical, safe, possible)
+    return Prospects(unit, epochs, times, starts, typical, safe, possible)
 
 
 def _known_reruns(state: State, reruns: Reruns | None) -> IntArray:
@@ -162,5 +169,5 @@ def _shorter_unit(
     if not one.possible.any():
         return None
     longest = int(affordable[one.possible].max())
-    shorter = min(longest, training.unit) // training.step * training.step
+    shorter = min(longest, state.unit) // training.step * training.step
     return shorter if shorter >= training.step else None

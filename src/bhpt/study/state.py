@@ -40,6 +40,8 @@ from bhpt.study.events import (
 )
 from bhpt.study.plan import Plan
 from bhpt.study.tried_arms import PACES, Arm, TriedArms
+from bhpt.study.unit_size import Reported, unit_size, window
+from bhpt.study.unit_times import FirstUnit
 
 BLAMELESS = frozenset({"stopped", "lost"})
 """Failures that say nothing about the arm: the driver stopped the unit, or died."""
@@ -86,6 +88,15 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class Child:
+    """An arm a step away from a good one: which, from which parent, how good that was then."""
+
+    arm: int
+    parent: int
+    loss: float
+
+
+@dataclass(frozen=True, slots=True)
 class Best:
     """The lowest loss so far: on which arm and epoch, in which attempt, and its checkpoint."""
 
@@ -112,8 +123,12 @@ class State:
         longest_s: The longest time that a reported unit was busy, None before the first.
         best: The lowest loss so far.
         batches: How often candidates were drawn near good ones.
+        children: The candidates near good ones whose parents are known, in order.
         first_arms: How many arms there were when the first unit was decided.
         session: The driver that holds the study, None between sessions.
+        unit: Epochs in a unit now.
+        recent: The last reports of this session, where units may grow.
+        session_from: How many attempts there were when the last driver took over.
         events: How many events were folded.
     """
 
@@ -128,8 +143,12 @@ class State:
     longest_s: float | None = None
     best: Best | None = None
     batches: int = 0
+    children: PVector[Child] = field(default_factory=pvector)
     first_arms: int = 0
     session: SessionStarted | None = None
+    unit: int = 1
+    recent: tuple[Reported, ...] = ()
+    session_from: int = 0
     events: int = 1
 
     @property
@@ -158,6 +177,11 @@ class State:
         return 0 if self.curves is None else len(self.curves.reports)
 
     @property
+    def session_workers(self) -> int:
+        """How many workers the driver has, or the plan if there is none."""
+        return self.plan.workers if self.session is None else self.session.workers
+
+    @property
     def flying(self) -> tuple[Attempt, ...]:
         """The attempts in flight, in the order decided."""
         return tuple(self.attempts[number] for number in self.open)
@@ -179,6 +203,23 @@ class State:
         """Observed epochs of an arm."""
         return 0 if self.curves is None else self.curves.count(arm)
 
+    def lowest(self, arm: int) -> float:
+        """The lowest finite loss of an arm, infinity where there is none."""
+        row = None if self.curves is None else self.curves.row(arm)
+        if self.curves is None or row is None:
+            return math.inf
+        return float(self.curves.best_by_row[row])
+
+    def was_tried(self, arm: int) -> bool:
+        """Whether any unit of an arm was started."""
+        return arm in self.tried or any(attempt.unit.arm == arm for attempt in self.flying)
+
+    @property
+    def untried(self) -> int:
+        """How many arms no unit was started of."""
+        first = sum(attempt.unit.arm not in self.tried for attempt in self.flying)
+        return len(self.configs) - len(self.tried) - first
+
 
 _UNTRIED = Arm()
 
@@ -197,7 +238,8 @@ def start(event: Event) -> State:
     """The state after the first event."""
     if not isinstance(event, StudyCreated):
         raise Misuse("the study is damaged: it does not begin with its creation")
-    return State(plan=event.plan, ledger=Ledger(event.plan.budget))
+    plan = event.plan
+    return State(plan=plan, ledger=Ledger(plan.budget), unit=plan.training.unit)
 
 
 def fold(events: Iterable[Event]) -> State:
@@ -233,6 +275,7 @@ def _apply(event: Event, state: State) -> State:
 def _(event: ArmsAdded, state: State) -> State:
     if not event.configs:
         raise Misuse("the study is damaged: no arms were added")
+    children = _children(state, event)
     if state.arms is None or state.curves is None:
         arms = ArmList.of(state.plan.search.space, event.configs)
         curves = Curves.empty(len(arms), state.plan.training.epochs)
@@ -244,6 +287,7 @@ def _(event: ArmsAdded, state: State) -> State:
         arms=arms,
         curves=curves,
         batches=state.batches + (event.origin == "near"),
+        children=state.children.extend(children),
         first_arms=state.first_arms if state.attempts else len(arms),
     )
 
@@ -300,11 +344,10 @@ def _(event: Observed, state: State) -> State:
         raise Misuse(f"the study is damaged: attempt {event.attempt} has the wrong losses")
     before = state.arm(arm)
     after = replace(
-        before,
+        _timed(before, state, attempt, event),
         units=before.units + 1,
         ready=attempt.done + attempt.unit.epochs,
         saved=(*before.saved, *([event.saved] if event.saved else ()))[-GENERATIONS:],
-        paces=_paces(before, event, attempt.unit.epochs),
         failures=0,
     )
     attempt = replace(attempt, metrics=event.metrics)
@@ -315,6 +358,7 @@ def _(event: Observed, state: State) -> State:
         tried=state.tried.with_arm(arm, after),
         best=_better(state.best, attempt, event),
         longest_s=max(event.seconds, state.longest_s or 0.0),
+        **_resized(state, attempt, event),
     )
 
 
@@ -359,12 +403,14 @@ def _(event: CheckpointDropped, state: State) -> State:
 @_apply.register
 def _(event: SessionStarted, state: State) -> State:
     if state.plan.trainer is None:  # ask and tell: whoever trains keeps the models
-        return _changed(state, session=event)
+        return _changed(state, session=event, session_from=len(state.attempts), recent=())
     ready = {
         arm: replace(known, ready=known.saved[-1].epochs if known.saved else 0)
         for arm, known in state.tried.items()
     }
-    return _changed(state, session=event, tried=state.tried.with_arms(ready))
+    tried = state.tried.with_arms(ready)
+    begun = _changed(state, session=event, session_from=len(state.attempts), recent=())
+    return _changed(begun, tried=tried)
 
 
 @_apply.register
@@ -383,6 +429,19 @@ def _(event: Rejected, state: State) -> State:
 def _(event: Noted, state: State) -> State:
     del event
     return state
+
+
+def _children(state: State, event: ArmsAdded) -> list[Child]:
+    """The added arms whose parents are known."""
+    if not event.parents:
+        return []
+    if len(event.parents) != len(event.configs) or not all(map(state.count, event.parents)):
+        raise Misuse("the study is damaged: arms were added near arms that were not tried")
+    first = len(state.configs)
+    return [
+        Child(first + place, parent, state.lowest(parent))
+        for place, parent in enumerate(event.parents)
+    ]
 
 
 def _flying(state: State, number: int) -> Attempt:
@@ -409,12 +468,34 @@ def _settle(
     )
 
 
-def _paces(before: Arm, event: Observed, epochs: int) -> tuple[float, ...]:
-    """The arm's timings with this unit's; one that took no time teaches nothing."""
+def _timed(before: Arm, state: State, attempt: Attempt, event: Observed) -> Arm:
+    """The arm with this unit's timing; a unit that took no time teaches nothing.
+
+    The first unit of an arm is kept apart, and that of a worker that was just started counts only
+    where nothing else is known of the arm.
+    """
     training = event.seconds - event.setup_s
+    epochs = attempt.unit.epochs + event.rerun
     if not training > 0:
-        return before.paces
-    return (*before.paces, math.log(training / (epochs + event.rerun)))[-PACES:]
+        return before
+    new_worker = attempt.number < state.session_from + state.session_workers
+    if before.units == 0:
+        return replace(before, first=FirstUnit(training, epochs, new_worker))
+    if new_worker:
+        return before
+    return replace(before, paces=(*before.paces, math.log(training / epochs))[-PACES:])
+
+
+def _resized(state: State, attempt: Attempt, event: Observed) -> dict[str, Any]:
+    """The recent reports with this one and the size of units after it, where units may grow."""
+    training = state.plan.training
+    if not training.grows or not state.plan.budget.rules.by_time:
+        return {}
+    seconds = event.seconds - event.setup_s - event.checkpoint_s
+    report = Reported(event.clock, attempt.unit.epochs + event.rerun, max(0.0, seconds))
+    workers = state.session_workers
+    recent = (*state.recent, report)[-window(workers) :]
+    return {"recent": recent, "unit": unit_size(training, state.unit, recent, workers)}
 
 
 def _better(best: Best | None, attempt: Attempt, event: Observed) -> Best | None:

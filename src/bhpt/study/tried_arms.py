@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from bhpt.domain import BoolArray, IntArray, Saved
-from bhpt.study.unit_times import Timings, TimingTable
+from bhpt.study.unit_times import FirstUnit, Timings, TimingTable
 
 PACES = 16
 """Timings of an arm that are remembered."""
@@ -30,9 +30,10 @@ class Arm:
         units: Reported units.
         ready: Epochs that need not be trained again: those of its checkpoint or live trainer.
         saved: Its checkpoints that were not dropped, oldest first.
-        paces: Logarithms of the seconds an epoch took, for the last few units.
+        paces: Logarithms of the seconds an epoch took, for the last few units but the first.
         failures: Failed attempts in a row.
         closed: Why it is given up, None while it is not.
+        first: What its first unit took, None before that.
     """
 
     units: int = 0
@@ -41,6 +42,7 @@ class Arm:
     paces: tuple[float, ...] = ()
     failures: int = 0
     closed: str | None = None
+    first: FirstUnit | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +87,7 @@ class _Table:
     def change(self, arm: int, after: Arm) -> None:
         """What is known of an arm is this from now on."""
         before = self.known.get(arm)
-        if after.paces and (before is None or before.paces is not after.paces):
+        if _timed(before) is not _timed(after):
             self._timed.pop(arm, None)  # in the order of the last timing, the latest at the end
             self._timed[arm] = None
         self._changed[arm] = None
@@ -108,7 +110,8 @@ class _Table:
         """How long epochs took."""
         self._update()
         for arm in self._timed:
-            self._timings.put(self._rows[arm], arm, self.known[arm].paces)
+            known = self.known[arm]
+            self._timings.put(self._rows[arm], arm, known.paces, known.first)
         self._timed = {}
         return self._timings.timings
 
@@ -128,6 +131,11 @@ class _Table:
             else:
                 self._failing.pop(arm, None)
         self._changed = {}
+
+
+def _timed(arm: Arm | None) -> object:
+    """What changes with each unit that was timed."""
+    return None if arm is None else arm.paces or arm.first
 
 
 class TriedArms(Mapping[int, Arm]):

@@ -5,17 +5,22 @@ arms that ran), a ridge regression on the encoded configuration, what is particu
 and noise from unit to unit. Medians and absolute deviations are used for all spreads, so one
 unit that met a busy machine does not change the others' prices.
 
+An arm's first unit also pays for what happens once: compiling, loading data, warming up. It is
+kept apart. What a start costs is the median of what first units took beyond later units of the
+same arms. An arm that only its first unit is known of is priced by what is left of that unit
+without a start, or by the other arms where a start is most of it or where its worker was new.
+
 Notation:
-    K  arms, D  features, V  arms that ran, P  timings of one arm; everything in logarithms.
+    K  arms, D  features, V  arms that ran, P  timings of one arm; paces are logarithms.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 
-from bhpt.domain import FloatArray, IntArray
+from bhpt.domain import BoolArray, FloatArray, IntArray
 
 Array = TypeVar("Array", FloatArray, IntArray)
 
@@ -28,7 +33,20 @@ _NOISE = 0.3  # spread from unit to unit before one was measured
 _STRANGE = 0.7  # spread from arm to arm before two have run
 _LEAST = 0.02  # no clock is steadier than this
 _UNLIKE = 0.2  # no two arms are more alike than this: an arm's own timings outweigh the others'
+_SLOWER = 0.25  # first units that are slower by less than this, in logarithms, pay for no start
+_MOSTLY = 0.5  # a first unit of which a start is more than this part says nothing about the pace
+_ODD = 4.0  # spreads above its like at which a first unit says nothing about the pace either
+_ODD_LEAST = 1.0  # the same in logarithms, at least
 _MAD = 1.4826  # from a median absolute deviation to a standard deviation
+
+
+@dataclass(frozen=True, slots=True)
+class FirstUnit:
+    """The first unit of an arm: how long it took, for how many epochs, in a worker just started."""
+
+    seconds: float
+    epochs: int
+    new_worker: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +55,13 @@ class Timings:
 
     Attributes:
         arms: Which arms, [V].
-        middles: The median timing of each, [V].
-        counts: How many timings of each there are, [V].
+        middles: The median timing of each, its first unit left out, [V].
+        counts: How many such timings of each there are, [V].
         common: Places in `arms` of those that the others are predicted from, [at most `COMMON`].
         away: How far single timings of these arms are from their arm's median, all arms with
             two or more together, [any].
+        first: Seconds and epochs of each arm's first unit, and whether its worker was new; zeros
+            where it is not known, [V, 3].
     """
 
     arms: IntArray
@@ -49,14 +69,17 @@ class Timings:
     counts: IntArray
     common: IntArray
     away: FloatArray
+    first: FloatArray
 
     @classmethod
-    def of(cls, seen: Mapping[int, Sequence[float]]) -> "Timings":
-        """From the logarithms of each arm's seconds an epoch."""
+    def of(
+        cls, seen: Mapping[int, Sequence[float]], first: Mapping[int, FirstUnit] | None = None
+    ) -> "Timings":
+        """From the logarithms of each arm's seconds an epoch, and first units apart from them."""
+        units = first or {}
         table = TimingTable(max((len(paces) for paces in seen.values()), default=1))
-        for row, (arm, paces) in enumerate(seen.items()):
-            if len(paces):
-                table.put(row, arm, paces)
+        for row, arm in enumerate(dict.fromkeys([*seen, *units])):
+            table.put(row, arm, seen.get(arm, ()), units.get(arm))
         return table.timings
 
 
@@ -72,25 +95,32 @@ class TimingTable:
         self._counts = np.zeros(8, np.int64)
         self._middles = np.zeros(8)
         self._away = np.zeros((8, most))
+        self._first = np.zeros((8, 3))
         self._recent: dict[int, None] = {}
 
-    def put(self, row: int, arm: int, paces: Sequence[float]) -> None:
+    def put(
+        self, row: int, arm: int, paces: Sequence[float], first: FirstUnit | None = None
+    ) -> None:
         """The timings of an arm are these from now on; rows order the arms."""
         while row >= len(self._arms):
             self._arms, self._counts = _doubled(self._arms), _doubled(self._counts)
             self._middles, self._away = _doubled(self._middles), _doubled(self._away)
-        middle = _middle(sorted(paces))
+            self._first = _doubled(self._first)
+        middle = _middle(sorted(paces)) if paces else 0.0
         self._arms[row], self._counts[row], self._middles[row] = arm, len(paces), middle
         self._away[row, : len(paces)] = [abs(pace - middle) for pace in paces]
-        self._recent.pop(row, None)
-        self._recent[row] = None
+        if first is not None:
+            self._first[row] = first.seconds, first.epochs, first.new_worker
+        if paces or first is not None:
+            self._recent.pop(row, None)
+            self._recent[row] = None
         if len(self._recent) > COMMON:
             del self._recent[next(iter(self._recent))]
 
     @property
     def timings(self) -> Timings:
         """A copy of what is known, arms in the order of their rows."""
-        rows = np.flatnonzero(self._counts)
+        rows = np.flatnonzero((self._counts > 0) | (self._first[:, 1] > 0))
         recent = np.sort(np.fromiter(self._recent, np.int64, len(self._recent)))
         counts = np.where(self._counts[recent] > 1, self._counts[recent], 0)
         several = np.arange(self._away.shape[1])[None, :] < counts[:, None]
@@ -100,6 +130,7 @@ class TimingTable:
             counts=self._counts[rows],
             common=np.searchsorted(rows, recent),
             away=self._away[recent][several],
+            first=self._first[rows],
         )
 
 
@@ -125,19 +156,67 @@ class Paces:
 
 
 @dataclass(frozen=True, eq=False)
+class OwnPaces:
+    """What each arm that ran says about its own pace.
+
+    Attributes:
+        middles: Its pace, [V].
+        counts: How many timings say so, 0 where none is to be believed, [V].
+        start_s: What the start of an arm costs once, in seconds.
+    """
+
+    middles: FloatArray
+    counts: IntArray
+    start_s: float
+
+    @classmethod
+    def of(cls, timings: Timings) -> "OwnPaces":
+        """Later units where there are any, else what a first unit took beyond a start."""
+        seconds, epochs = timings.first[:, 0], timings.first[:, 1]
+        start_s = _start_cost(timings)
+        alone = timings.counts == 0
+        beyond = seconds - start_s
+        new = timings.first[:, 2] > 0
+        told = alone & ~new & (beyond > (1 - _MOSTLY) * seconds)
+        if not (told | ~alone).any():  # nothing else is known
+            told, beyond = alone, seconds
+        middles, counts = timings.middles.copy(), timings.counts.copy()
+        middles[told], counts[told] = np.log(beyond[told] / epochs[told]), 1
+        return cls(middles, counts, start_s)
+
+    def without(self, odd: BoolArray) -> "OwnPaces":
+        """The same with some arms not believed."""
+        return replace(self, counts=np.where(odd, 0, self.counts))
+
+
+def _start_cost(timings: Timings) -> float:
+    """The median of what first units took beyond later ones of the same arms, in seconds."""
+    seconds, epochs, new = timings.first.T
+    both = (timings.counts > 0) & (epochs > 0) & (new == 0)
+    if not both.any():
+        return 0.0
+    seconds, epochs, middles = seconds[both], epochs[both], timings.middles[both]
+    if float(np.median(np.log(seconds / epochs) - middles)) < _SLOWER:
+        return 0.0
+    return max(0.0, float(np.median(seconds - epochs * np.exp(middles))))
+
+
+@dataclass(frozen=True, eq=False)
 class PaceModel:
     """What the arms that ran say about the pace of any arm.
 
     Attributes:
         features: Encoded configurations, [K, D].
-        timings: Of the arms that ran.
+        arms: Which arms ran, [V].
+        own: What each of these says about itself.
         regression: What the configuration says.
         noise: Spread from unit to unit of one arm.
         strange: Spread from arm to arm that the configuration does not explain.
     """
 
     features: FloatArray
-    timings: Timings
+    arms: IntArray
+    own: OwnPaces
     regression: "Regression"
     noise: float
     strange: float
@@ -147,29 +226,39 @@ class PaceModel:
         """Learn from what ran; None if nothing was timed yet."""
         if not len(timings.arms):
             return None
-        away = timings.away
-        own, inputs = timings.middles[timings.common], features[timings.arms[timings.common]]
-        regression = Regression.fit(inputs, own)
-        noise = max(_LEAST, _MAD * float(np.median(away))) if len(away) else _NOISE
-        return cls(features, timings, regression, noise, _strangeness(own - regression.at(inputs)))
+        own = OwnPaces.of(timings)
+        common = timings.common[own.counts[timings.common] > 0]
+        if not len(common):  # the latest arms say nothing of their own: ask all
+            common = np.flatnonzero(own.counts)
+        middles, inputs = own.middles[common], features[timings.arms[common]]
+        regression = Regression.fit(inputs, middles)
+        strange = _strangeness(middles - regression.at(inputs))
+        noise = _noise(timings.away)
+        odd = _odd(own.middles - regression.at(features[timings.arms]), timings, strange)
+        return cls(features, timings.arms, own.without(odd), regression, noise, strange)
+
+    @property
+    def start_s(self) -> float:
+        """What the start of an arm costs once, in seconds."""
+        return self.own.start_s
 
     def paces(self) -> Paces:
         """The pace of every arm."""
-        arms, trust = self.timings.arms, self._trust(self.timings.counts)
+        arms, trust = self.arms, self._trust(self.own.counts)
         mean = self.regression.at(self.features)
         variance = np.full(len(mean), self.strange**2)
-        mean[arms] = trust * self.timings.middles + (1 - trust) * mean[arms]
+        mean[arms] = trust * self.own.middles + (1 - trust) * mean[arms]
         variance[arms] = self.strange**2 * (1 - trust)
         return Paces(np.exp(mean), np.sqrt(variance + self.noise**2))
 
     def typical(self, arm: int) -> float:
         """The typical pace of one arm, without those of all others."""
         guess = float(self.regression.at(self.features[arm : arm + 1])[0])
-        place = np.flatnonzero(self.timings.arms == arm)
+        place = np.flatnonzero(self.arms == arm)
         if not len(place):
             return float(np.exp(guess))
-        trust = float(self._trust(self.timings.counts[place])[0])
-        return float(np.exp(trust * self.timings.middles[place[0]] + (1 - trust) * guess))
+        trust = float(self._trust(self.own.counts[place])[0])
+        return float(np.exp(trust * self.own.middles[place[0]] + (1 - trust) * guess))
 
     def _trust(self, counts: IntArray) -> FloatArray:
         """How much an arm's own timings count beside what the others say, [any]."""
@@ -181,6 +270,18 @@ def _middle(ordered: Sequence[float]) -> float:
     """The median; there are many short lists of timings, and numpy's takes its time."""
     half = len(ordered) // 2
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
+def _noise(away: FloatArray) -> float:
+    """Spread from unit to unit of one arm."""
+    return max(_LEAST, _MAD * float(np.median(away))) if len(away) else _NOISE
+
+
+def _odd(above: FloatArray, timings: Timings, strange: float) -> BoolArray:
+    """Arms whose only unit, the first, took far longer than arms like them suggest, [V]."""
+    if len(timings.arms) < _ENOUGH:
+        return np.zeros(len(above), bool)
+    return np.asarray((timings.counts == 0) & (above > max(_ODD_LEAST, _ODD * strange)))
 
 
 def _strangeness(residuals: FloatArray) -> float:

@@ -1,11 +1,13 @@
 """The class with four methods: `__init__(config)`, `step()`, `save(folder)`, `load(folder)`."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, cast
 
 from bhpt.domain.reports import read_reports
+from bhpt.domain.results import Usage
+from bhpt.domain.stopwatch import Stopwatch
 from bhpt.trainers.collecting import collect
 from bhpt.trainers.interface import Trained, Work
 
@@ -37,12 +39,16 @@ class ClassTrainer:
     def run(self, work: Work, alive: object | None) -> Trained:
         """Thaw if need be, step until all epochs are reported, freeze."""
         model = cast("FourMethods | None", alive)
+        moving = Stopwatch()
         if model is None:
             model = self.make(dict(work.config))
             if work.resume.place is not None:
-                model.load(work.resume.place)
+                with moving:
+                    model.load(work.resume.place)
         step = model.step
         where = f"{self.name}.step()"
         reports = collect(lambda: read_reports(step(), work.objective, where), work.trained, where)
-        model.save(work.freeze_to)
-        return work.result(reports, frozen=True), model
+        with moving:
+            model.save(work.freeze_to)
+        result = work.result(reports, frozen=True)
+        return replace(result, usage=Usage(checkpoint_s=moving.seconds)), model

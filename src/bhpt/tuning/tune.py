@@ -74,7 +74,7 @@ def tune(
     *,
     price_per_hour: float | None = None,
     training: Training | None = None,
-    unit: int = 1,
+    unit: int | None = None,
     max_epochs: int | None = None,
     policy: str | Policy = "default",
     candidates: int | None = None,
@@ -96,7 +96,8 @@ def tune(
         seed: Of all randomness.
         price_per_hour: What one busy worker costs, for a budget in dollars.
         training: How one arm is trained, in detail; instead of `unit` and `max_epochs`.
-        unit: Epochs in one unit, the smallest amount that is decided on.
+        unit: Epochs in one unit, the smallest amount that is decided on. One if not given, and
+            more under a deadline where an epoch is shorter than what a unit costs beside it.
         max_epochs: How far an arm may train.
         policy: By name, or a policy object.
         candidates: How many configurations are drawn from a space at the start.
@@ -116,14 +117,14 @@ def tune(
         TrainerBroken: The trainer never works.
     """
     parsed = Budget.parse(budget, price_per_hour)
-    epochs = default_epochs(parsed, unit) if max_epochs is None else max_epochs
+    epochs = default_epochs(parsed, unit or 1) if max_epochs is None else max_epochs
     spec = spec_of(trainer)
     chosen = make_policy(policy) if isinstance(policy, str) else policy
     refuse_side_by_side(chosen, workers)
     first = first_events(
         space,
         parsed,
-        training=training or Training(unit, epochs),
+        training=training or Training(1 if unit is None else unit, epochs, grows=unit is None),
         seed=seed,
         policy=policy_name(policy),
         workers=workers,

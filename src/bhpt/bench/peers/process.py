@@ -101,6 +101,11 @@ class PeerProcess(Closing):
         self._send({"values": values})
         return self._request()
 
+    def exchange(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Send a message of another protocol than that of runs on tables; returns the answer."""
+        self._send(message)
+        return self._receive()
+
     def close(self) -> None:
         """End the process and remove what it wrote."""
         assert self._process.stdin is not None

@@ -1,0 +1,1 @@
+"""Scripts that run in the environments of other tuners, one for each package."""

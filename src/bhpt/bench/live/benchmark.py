@@ -1,0 +1,142 @@
+"""A live benchmark: jobs x policies x budgets x seeds that the table does not have yet."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bhpt.bench.live import tuners
+from bhpt.bench.live.job import LiveJob
+from bhpt.bench.live.jobs import find, missing
+from bhpt.bench.live.runs import LiveSetup, run
+from bhpt.bench.live.table import LiveKey, LiveResults, LiveRow
+from bhpt.domain import Misuse
+from bhpt.policies.registry import make_policy
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class LivePlan:
+    """What to run.
+
+    Attributes:
+        jobs: By name.
+        policies: By name, other tuners among them.
+        budgets: In epochs, or in seconds with an `s`.
+        seeds: How many.
+        workers: How many train side by side; other tuners have one.
+        first: Whether all begin with the job's sensible configuration.
+    """
+
+    jobs: tuple[str, ...]
+    policies: tuple[str, ...]
+    budgets: tuple[str, ...]
+    seeds: int
+    workers: int = 1
+    first: bool = False
+
+    def check(self) -> None:
+        """Refuse what cannot run, before anything has run."""
+        for job in self.jobs:
+            find(job)
+        for policy in self.policies:
+            if policy not in tuners.TUNERS:
+                make_policy(policy)
+            elif self.workers > 1:
+                raise Misuse(f"{policy} runs with one worker here: leave it out or --workers 1")
+        for budget in self.budgets:
+            amount(budget)
+        if self.seeds < 1 or self.workers < 1:
+            raise Misuse("--seeds and --workers: at least one is needed")
+
+    def runs(self, jobs: list[LiveJob]) -> Iterator[tuple[LiveJob, LiveKey, LiveSetup]]:
+        """All runs, seed by seed, so that an interrupted benchmark has whole seeds."""
+        marks = (f"*{self.workers}" if self.workers > 1 else "") + ("+first" * self.first)
+        for seed in range(self.seeds):
+            for job in jobs:
+                for budget in self.budgets:
+                    for policy in self.policies:
+                        count, timed = amount(budget)
+                        key = LiveKey(job.name, policy + marks, budget, seed)
+                        yield (
+                            job,
+                            key,
+                            LiveSetup(policy, count, timed, seed, self.workers, self.first),
+                        )
+
+
+def amount(budget: str) -> tuple[int, bool]:
+    """How much, and whether it is seconds.
+
+    Raises:
+        Misuse: It is neither epochs nor seconds.
+    """
+    number = budget.removesuffix("s")
+    if not number.isdigit() or int(number) < 1:
+        raise Misuse(f"--budgets {budget!r}: epochs like 200, or seconds like 30s")
+    return int(number), budget.endswith("s")
+
+
+def run_live(
+    plan: LivePlan, out: Path, tell: Tell, progress: Callable[[int, int, LiveRow | None], None]
+) -> list[LiveRow]:
+    """Run what is missing, one run at a time; returns the plan's rows, old and new.
+
+    Args:
+        plan: What to run.
+        out: Folder of results.csv.
+        tell: Called with a line about each job that cannot run here.
+        progress: Called with rows done, rows in all and the row just done, from the start on.
+    """
+    plan.check()
+    tuners.prepare(plan.policies)
+    results = LiveResults(out)
+    known = {row.run for row in results.rows()}
+    jobs = [find(name) for name in plan.jobs]
+    for line in filter(None, map(missing, jobs)):
+        tell(line)
+    wanted = list(plan.runs([job for job in jobs if missing(job) is None]))
+    todo = [one for one in wanted if one[1] not in known]
+    done = len(wanted) - len(todo)
+    progress(done, len(wanted), None)
+    for job, key, setup in todo:
+        row = LiveRow(key, *run(job, setup))
+        results.append(row)
+        done += 1
+        progress(done, len(wanted), row)
+    asked = {key for _, key, _ in wanted}
+    return [row for row in results.rows() if row.run in asked]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a policy did at a budget: mean rank over jobs and seeds, 1 is best, and runs."""
+
+    policy: str
+    budget: str
+    rank: float
+    runs: int
+
+
+def standings(rows: list[LiveRow]) -> list[Standing]:
+    """Mean ranks by budget, best first; only where all policies ran."""
+    policies = sorted({row.run.policy for row in rows})
+    losses = {row.run: row.loss for row in rows}
+    found: list[Standing] = []
+    for budget in sorted({row.run.budget for row in rows}, key=amount):
+        cells = sorted({(r.run.job, r.run.seed) for r in rows if r.run.budget == budget})
+        table = [
+            [losses.get(LiveKey(job, policy, budget, seed), np.nan) for policy in policies]
+            for job, seed in cells
+        ]
+        whole = np.array([line for line in table if not np.isnan(line).any()])
+        if not len(whole):
+            continue
+        below = (whole[:, :, None] > whole[:, None, :]).sum(axis=2)
+        ties = (whole[:, :, None] == whole[:, None, :]).sum(axis=2)
+        ranks = (below + (ties + 1) / 2).mean(axis=0)
+        order = np.argsort(ranks, kind="stable")
+        found += [Standing(policies[i], budget, float(ranks[i]), len(whole)) for i in order]
+    return found

@@ -1,0 +1,177 @@
+"""One live run: a policy or another tuner trains a real job until its budget is gone.
+
+Budgets in epochs are asked and told in this process, several workers in step: all ask, all train,
+all tell. Budgets in seconds go through `tune` and its worker processes; other tuners train in this
+process, so they have one worker there and no start of a process to pay for.
+"""
+
+import math
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bhpt.bench.live import tuners
+from bhpt.bench.live.job import LiveJob, Trainable
+from bhpt.bench.live.jobs import trainer_class
+from bhpt.domain import View
+from bhpt.domain.budget import Budget
+from bhpt.policies.interface import Decision, Explanation, Policy
+from bhpt.policies.registry import make_policy
+from bhpt.spaces import parse_space
+from bhpt.study import MemoryLog, Study
+from bhpt.study.creation import first_events
+from bhpt.study.events import ArmsAdded, Event
+from bhpt.study.plan import Training
+from bhpt.tuning import tune
+
+
+@dataclass(frozen=True)
+class LiveSetup:
+    """How a job is tuned.
+
+    Attributes:
+        policy: By its name.
+        amount: Epochs or seconds.
+        timed: Whether they are seconds.
+        seed: Of the policy.
+        workers: How many train side by side.
+        first: Whether the job's sensible configuration comes first.
+    """
+
+    policy: str
+    amount: int
+    timed: bool
+    seed: int
+    workers: int = 1
+    first: bool = False
+
+
+@dataclass(frozen=True)
+class FirstArm:
+    """A policy that is made to begin with arm 0, and decides everything else itself."""
+
+    policy: Policy
+
+    def decide(self, view: View) -> Decision | None:
+        """Arm 0 as long as nothing else was tried, then as the policy does."""
+        if view.choosable[0] and not len(view.curves.visited) and not len(view.pending):
+            return Decision(0, Explanation.in_words("everybody begins with it", view.arms))
+        return self.policy.decide(view)
+
+
+class Models:
+    """The models of a run in this process, each trained as far as was asked for."""
+
+    def __init__(self, job: LiveJob) -> None:
+        """None yet."""
+        self._make = trainer_class(job)
+        self._models: dict[int, Trainable] = {}
+        self.losses: dict[int, list[float]] = {}
+        self.epochs = 0
+
+    @property
+    def best(self) -> float:
+        """The lowest finite loss, infinity if there is none."""
+        seen = (loss for losses in self.losses.values() for loss in losses)
+        return min((loss for loss in seen if math.isfinite(loss)), default=math.inf)
+
+    def train(self, number: int, config: dict[str, Any], epochs: int) -> list[float]:
+        """The losses of some more epochs of a model."""
+        if number not in self._models:
+            self._models[number] = self._make(dict(config))
+            self.losses[number] = []
+        new = [float(self._models[number].step()) for _ in range(epochs)]
+        self.losses[number] += new
+        self.epochs += epochs
+        return new
+
+
+def run(job: LiveJob, setup: LiveSetup) -> tuple[float, float]:
+    """The lowest loss of a run and the seconds that it took."""
+    began = time.monotonic()
+    if setup.policy in tuners.TUNERS:
+        loss = _tuner(job, setup)
+    elif setup.timed:
+        loss = _tuned(job, setup)
+    else:
+        loss = _asked(job, setup)
+    return loss, time.monotonic() - began
+
+
+def _asked(job: LiveJob, setup: LiveSetup) -> float:
+    """Ask and tell, workers in step."""
+    log = MemoryLog()
+    log.append(_first(job, setup), 0)
+    study, models = Study.resume(log, _policy(setup)), Models(job)
+    while True:
+        while study.ask() is not None:
+            pass
+        if not study.in_flight:
+            return models.best
+        for unit in study.in_flight:
+            began = time.monotonic()
+            losses = models.train(unit.arm, unit.config, unit.epochs)
+            study.tell(unit, losses, seconds=time.monotonic() - began)
+
+
+def _policy(setup: LiveSetup) -> Policy:
+    policy = make_policy(setup.policy)
+    return FirstArm(policy) if setup.first else policy
+
+
+def _first(job: LiveJob, setup: LiveSetup) -> list[Event]:
+    """The first events of a study, with the job's sensible configuration as the first arm."""
+    created, arms = first_events(
+        job.space,
+        Budget.parse(f"{setup.amount} epochs"),
+        training=Training(epochs=job.epochs),
+        seed=setup.seed,
+        policy=setup.policy,
+        workers=setup.workers,
+    )
+    if not setup.first:
+        return [created, arms]
+    return [created, ArmsAdded((job.first, *arms.configs), arms.origin)]
+
+
+def _tuned(job: LiveJob, setup: LiveSetup) -> float:
+    """Through the driver, under a deadline."""
+    space: object = job.space
+    if setup.first:
+        created, arms = first_events(
+            parse_space(job.space), Budget(1, "epochs"), training=Training(), seed=setup.seed
+        )
+        del created
+        space = [job.first, *arms.configs]
+    with tempfile.TemporaryDirectory(prefix="bhpt-live-") as folder:
+        result = tune(
+            job.trainer,
+            space,
+            f"{setup.amount}s",
+            setup.workers,
+            Path(folder) / "study.db",
+            setup.seed,
+            max_epochs=job.epochs,
+            policy=_policy(setup) if setup.first else setup.policy,
+        )
+    return float(result.best_loss)
+
+
+def _tuner(job: LiveJob, setup: LiveSetup) -> float:
+    """Another tuner's own loop, until the epochs or the seconds are gone."""
+    models, began = Models(job), time.monotonic()
+    first = job.first if setup.first else None
+    process, message = tuners.begin(setup.policy, job, setup.amount, setup.seed, first)
+    while "train" in message:
+        asked = message["train"]
+        number, to = int(asked["trial"]), min(int(asked["to"]), job.epochs)
+        while len(models.losses.get(number, ())) < to:
+            gone = time.monotonic() - began if setup.timed else models.epochs
+            if gone >= setup.amount:
+                return models.best
+            models.train(number, asked["config"], 1)
+        losses = [one if math.isfinite(one) else None for one in models.losses[number]]
+        message = process.exchange({"losses": losses})
+    return models.best

@@ -1,0 +1,74 @@
+"""How many epochs make a unit: enough that training outweighs what a unit costs beside it.
+
+A decision, an entry in the log, a checkpoint and a message to a worker cost the same however
+short a unit is. Where epochs are shorter than that, several of them make a unit. What a unit costs
+beside its training is measured as it runs: the time in which workers did not train, by the clock
+of the reports.
+
+Only for budgets that time is part of: with a budget in epochs nothing is lost but patience, and
+the same seed makes the same decisions there.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+
+from bhpt.study.plan import Training
+
+_SHARE = 9.0  # training outweighs what is beside it by this factor: workers train 90% of the time
+_LARGEST = 8  # units that a full training has at least, so that bad arms are left early
+_FEWER = 4  # a unit is made smaller only if it is this many times as long as needed
+_LEAST = 16  # reports before anything is changed
+_EACH = 4  # and for each worker
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A reported unit: the clock, the epochs it trained, and seconds in which it trained them."""
+
+    clock: float
+    epochs: int
+    training_s: float
+
+
+def window(workers: int) -> int:
+    """How many of the last reports are looked at."""
+    return max(_LEAST, _EACH * workers)
+
+
+def overhead_s(recent: Sequence[Reported], workers: int) -> float:
+    """What a unit costs beside its training, in seconds of one worker.
+
+    Args:
+        recent: Reports in order; the first only says when the others began.
+        workers: How many train side by side.
+    """
+    span = recent[-1].clock - recent[0].clock
+    trained = sum(one.training_s for one in recent[1:])
+    return max(0.0, (span * workers - trained) / (len(recent) - 1))
+
+
+def unit_size(training: Training, now: int, recent: Sequence[Reported], workers: int) -> int:
+    """Epochs of the units from here on.
+
+    Args:
+        training: How arms are trained: units are multiples of its `unit`.
+        now: Epochs of a unit so far; it doubles up to a limit, and seldom shrinks.
+        recent: The last reports of this session.
+        workers: How many train side by side.
+    """
+    if len(recent) < window(workers):
+        return now
+    epoch_s = float(np.median([one.training_s / one.epochs for one in recent]))
+    if not epoch_s > 0:
+        return now
+    wanted = ceil(_SHARE * overhead_s(recent, workers) / epoch_s)
+    if now >= wanted > now / _FEWER:
+        return now
+    most = max(1, training.epochs // _LARGEST // training.unit) * training.unit
+    size = training.unit
+    while size < min(wanted, most):
+        size *= 2
+    return min(size, most)

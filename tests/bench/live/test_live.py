@@ -1,0 +1,189 @@
+"""The live benchmark: jobs that train, runs that keep their budgets, a table that goes on."""
+
+import math
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from bhpt.bench.live import tuners
+from bhpt.bench.live.benchmark import LivePlan, amount, run_live, standings
+from bhpt.bench.live.job import LiveJob, Pickled
+from bhpt.bench.live.jobs import JOBS, find, missing, trainer_class
+from bhpt.bench.live.runs import LiveSetup, Models, run
+from bhpt.bench.live.table import LiveKey, LiveResults, LiveRow
+from bhpt.bench.peers.environments import Environment
+from bhpt.bench.peers.process import PeerProcess
+from bhpt.domain import Misuse
+from bhpt.spaces import Space
+from bhpt.study import MemoryLog, fold
+
+_QUICK = ("factorisation", "autoencoder")
+
+
+def test_there_are_at_least_eight_jobs_and_their_first_configurations_lie_in_their_spaces() -> None:
+    assert len(JOBS) >= 8
+    assert len({job.name for job in JOBS}) == len(JOBS)
+    for job in JOBS:
+        Space.of(job.space).check(job.first)
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
+def test_a_job_learns_and_goes_on_from_what_it_saved(job: LiveJob, tmp_path: Path) -> None:
+    if missing(job) is not None:
+        pytest.skip(f"{job.package} is not installed")
+    made = trainer_class(job)
+    whole = made(dict(job.first))
+    losses = [whole.step() for _ in range(6)]
+    assert losses[-1] < losses[0]
+    saved = made(dict(job.first))
+    assert [saved.step() for _ in range(2)] == pytest.approx(losses[:2], rel=1e-4)
+    cast("Pickled", saved).save(tmp_path)
+    again = made(dict(job.first))
+    cast("Pickled", again).load(tmp_path)
+    assert again.step() == pytest.approx(losses[2], rel=1e-4)
+
+
+def test_a_job_whose_package_is_missing_is_left_out_with_a_line() -> None:
+    job = LiveJob("x", "x:X", "no_such_package", {}, {}, 1)
+    line = missing(job)
+    assert line is not None
+    assert "no_such_package" in line
+
+
+def test_a_benchmark_goes_on_where_it_was(tmp_path: Path) -> None:
+    done: list[LiveRow] = []
+
+    def note(_done: int, _total: int, row: LiveRow | None) -> None:
+        done.extend([] if row is None else [row])
+
+    small = LivePlan(_QUICK, ("random",), ("5",), 1)
+    first = run_live(small, tmp_path, print, note)
+    assert len(first) == len(done) == 2
+    larger = LivePlan(_QUICK, ("random", "asha"), ("5",), 1)
+    both = run_live(larger, tmp_path, print, note)
+    assert len(both) == len(done) == 4
+    assert set(first) <= set(both)
+    header = (tmp_path / "results.csv").read_text().splitlines()[0]
+    assert header == "job,policy,budget,seed,loss,seconds"
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_budget_in_epochs_is_kept_and_a_first_configuration_is_tried(
+    workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Models] = []
+
+    class Noted(Models):
+        def __init__(self, job: LiveJob) -> None:
+            super().__init__(job)
+            made.append(self)
+
+    monkeypatch.setattr("bhpt.bench.live.runs.Models", Noted)
+    logs: list[MemoryLog] = []
+
+    class Kept(MemoryLog):
+        def __init__(self) -> None:
+            super().__init__()
+            logs.append(self)
+
+    monkeypatch.setattr("bhpt.bench.live.runs.MemoryLog", Kept)
+    job = find("factorisation")
+    loss, seconds = run(job, LiveSetup("random", 50, False, 3, workers, first=True))
+    assert made[0].epochs == 50
+    assert loss == made[0].best
+    assert seconds > 0
+    state = fold(logs[0].read())
+    assert state.configs[state.attempts[0].unit.arm] == job.first
+
+
+def test_a_deadline_goes_through_the_driver() -> None:
+    loss, seconds = run(find("factorisation"), LiveSetup("random", 2, True, 0))
+    assert math.isfinite(loss)
+    assert seconds >= 1
+
+
+_SCRIPT = """
+import runpy, sys
+served = runpy.run_path({path!r})
+def plain(asked):
+    for trial in range(100):
+        served["train"](trial, asked["first"], 3)
+        losses = served["train"](trial, asked["first"], 5)
+        assert losses == sorted(losses, reverse=True) and len(losses) == 5, losses
+served["TUNERS"]["plain"] = plain
+served["main"]("plain")
+"""
+
+
+def test_another_tuner_is_asked_until_the_budget_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adapter = Path(tuners.__file__).parent / "adapters" / "open_space.py"
+    script = tmp_path / "plain.py"
+    script.write_text(_SCRIPT.format(path=str(adapter)))
+    job = find("factorisation")
+    with PeerProcess("plain", [sys.executable, str(script)]) as process:
+        monkeypatch.setattr(tuners, "_process", lambda _name: process)
+        monkeypatch.setitem(tuners.TUNERS, "plain", Environment("plain", "1", ()))
+        loss, _ = run(job, LiveSetup("plain", 12, False, 0, first=True))
+        again, _ = run(job, LiveSetup("plain", 5, False, 0, first=True))
+    model = trainer_class(job)(dict(job.first))
+    assert loss == again == min(model.step() for _ in range(5))
+
+
+def test_spaces_are_told_to_other_tuners() -> None:
+    told: dict[str, Any] = {
+        name: tuners._axis(axis) for name, axis in find("sklearn-mlp").space.items()
+    }
+    assert told["hidden"] == [4, 128, True, True]
+    assert told["learning_rate_init"] == [1e-5, 0.3, True, False]
+    assert told["activation"] == {"choices": ["relu", "tanh", "logistic"]}
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        LivePlan(("nothing",), ("random",), ("5",), 1),
+        LivePlan(_QUICK, ("nothing",), ("5",), 1),
+        LivePlan(_QUICK, ("random",), ("five",), 1),
+        LivePlan(_QUICK, ("random",), ("0s",), 1),
+        LivePlan(_QUICK, ("random",), ("5",), 0),
+        LivePlan(_QUICK, ("smac",), ("5",), 1, workers=2),
+    ],
+)
+def test_bad_input_is_one_clear_line(plan: LivePlan, tmp_path: Path) -> None:
+    with pytest.raises(Misuse) as caught:
+        run_live(plan, tmp_path / "out", print, lambda *_: None)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_ranks_share_ties_and_skip_what_is_not_whole() -> None:
+    def row(job: str, policy: str, seed: int, loss: float) -> LiveRow:
+        return LiveRow(LiveKey(job, policy, "5", seed), loss, 1.0)
+
+    rows = [row("a", "x", 0, 1.0), row("a", "y", 0, 2.0), row("a", "x", 1, 3.0)]
+    rows += [row("a", "y", 1, 3.0), row("a", "x", 2, 9.0)]
+    found = standings(rows)
+    assert [(one.policy, one.rank, one.runs) for one in found] == [("x", 1.25, 2), ("y", 1.75, 2)]
+    assert amount("30s") == (30, True)
+
+
+def test_another_table_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "results.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(Misuse):
+        LiveResults(tmp_path).rows()
+
+
+def test_losses_survive_the_table(tmp_path: Path) -> None:
+    table = LiveResults(tmp_path)
+    rows = [
+        LiveRow(LiveKey("a", "p*4+first", "30s", s), float(np.pi / (s + 1)), 1.5) for s in (0, 1)
+    ]
+    for one in rows:
+        table.append(one)
+    assert LiveResults(tmp_path).rows() == rows

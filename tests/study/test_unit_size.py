@@ -1,0 +1,93 @@
+"""Units that grow until training outweighs what is beside it."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bhpt.domain.budget import Budget
+from bhpt.domain.results import UnitResult, Usage
+from bhpt.study import MemoryLog, State, fold
+from bhpt.study.creation import first_events
+from bhpt.study.deciding import next_unit
+from bhpt.study.plan import Training
+from bhpt.study.settling import report
+from bhpt.study.state import apply
+from bhpt.study.unit_size import Reported, overhead_s, unit_size, window
+from tests.study.cases import CONFIGS, Greedy, losses_of
+
+
+def _reports(epoch_s: float, beside_s: float, epochs: int, workers: int) -> list[Reported]:
+    """Units in step: all workers train, then all wait."""
+    made = []
+    for place in range(window(workers)):
+        clock = (place // workers + 1) * (epochs * epoch_s + beside_s)
+        made.append(Reported(clock, epochs, epochs * epoch_s))
+    return made
+
+
+def test_what_is_beside_training_is_measured() -> None:
+    recent = [Reported(1.0, 1, 9.9), Reported(2.0, 1, 0.7), Reported(3.0, 1, 0.7)]
+    assert overhead_s(recent, 1) == pytest.approx(0.3)
+    assert overhead_s(recent, 2) == pytest.approx(1.3)
+    assert overhead_s([*recent, Reported(3.0, 1, 5.0)], 1) == 0.0
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.floats(0.001, 10),
+    st.floats(0, 1),
+    st.integers(8, 1000),
+    st.sampled_from([1, 2, 5]),
+    st.integers(0, 4),
+)
+def test_units_are_long_enough_but_leave_room_to_stop(
+    epoch_s: float, beside_s: float, epochs: int, unit: int, grown: int
+) -> None:
+    training = Training(unit, epochs, unit, grows=True)
+    now = unit * 2**grown
+    size = unit_size(training, now, _reports(epoch_s, beside_s, now, 1), 1)
+    most = max(1, epochs // 8 // unit) * unit
+    assert size % unit == 0
+    share = size * epoch_s / (size * epoch_s + beside_s)
+    assert share >= 0.9 - 1e-6 or size in (most, now)
+    assert size == now or size <= most
+    settled = unit_size(training, size, _reports(epoch_s, beside_s, size, 1), 1)
+    assert settled == size or size == now
+
+
+def test_nothing_changes_before_enough_is_known() -> None:
+    training = Training(1, 100, grows=True)
+    recent = _reports(0.005, 0.05, 1, 2)
+    assert unit_size(training, 1, recent[:-1], 2) == 1
+    assert unit_size(training, 1, recent, 2) == 12
+
+
+def _run(budget: str, *, grows: bool) -> State:
+    """Epochs of 10 ms with 40 ms beside each unit, on a clock of its own."""
+    training = Training(1, 80, grows=grows)
+    state = fold(first_events(CONFIGS, Budget.parse(budget), training=training, trainer={}))
+    clock = 0.0
+    log = MemoryLog()
+    for _ in range(40):
+        found = next_unit(state, Greedy(), clock)
+        if found is None:
+            break
+        log.append(found.events, len(log.read()))
+        for event in found.events:
+            state = apply(state, event)
+        unit = found.decided
+        clock += 0.01 * unit.epochs + 0.04
+        losses = losses_of(state.configs[unit.arm], unit.done, unit.epochs)
+        result = UnitResult(tuple(losses), usage=Usage(0.01 * unit.epochs + 0.02, 0.0, 0, 0.02))
+        _, observed = report(state, unit.attempt, result, clock)
+        assert observed is not None
+        state = apply(state, observed)
+    return state
+
+
+def test_units_grow_under_a_deadline_only_where_they_may() -> None:
+    grown = _run("60s", grows=True)
+    assert grown.unit == 10  # 36 would be enough; an eighth of 80 epochs is the most
+    assert {attempt.unit.epochs for attempt in grown.attempts} >= {1, 10}
+    assert _run("60s", grows=False).unit == 1
+    assert _run("400 epochs", grows=True).unit == 1
