@@ -34,8 +34,8 @@ from bhpt.beliefs.learned.weights import read_any_weights, read_weights, shipped
 from bhpt.bench.synthetic import synthetic
 from bhpt.bench.tasks import PACKAGED, Task, packaged
 from bhpt.domain import Curves, FloatArray, Misuse, View
-from bhpt.policies.default import DefaultPolicy
 from bhpt.policies.registry import make_policy
+from bhpt.policies.sensible import SensiblePolicy
 from bhpt.spaces import ROLES
 from tests.beliefs.learned.cases import posterior, some_meanings
 
@@ -810,6 +810,6 @@ def test_one_command_retrains_and_goes_on_where_it_ended(
         assert passport.shapes.keys() == weights.keys()
         assert "value" not in weights
         assert weights.knows_names == (network == "policy")
-    assert isinstance(make_policy(f"default:{tmp_path / 'new'}"), DefaultPolicy)
+    assert isinstance(make_policy(f"default:{tmp_path / 'new'}"), SensiblePolicy)
     retrain.main(told)
     assert capsys.readouterr().out.count("done before") == 5

@@ -21,6 +21,7 @@ from bhpt.policies.learned import Learned
 from bhpt.policies.registry import make_policy, our_belief
 from bhpt.policies.rungs import Rung, RungCourse
 from bhpt.policies.scheduled import Course, Schedule, Scheduled, Setup
+from bhpt.policies.sensible import SensiblePolicy
 from bhpt.policies.staged import StagedPolicy
 
 PREDICTOR = LearnedPredictor(shipped("ends"))
@@ -140,9 +141,11 @@ def test_weights_of_both_networks_can_come_from_a_folder(tmp_path: Path) -> None
         make_policy(f"default:{tmp_path}")
     ends_of = {key: 3 * value for key, value in shipped("ends").items()}
     write_weights(tmp_path / "ends.npz", ends_of, shipped("ends").passport)
-    learned, nameless, default = (
+    learned, nameless, guard = (
         make_policy(f"{name}:{tmp_path}") for name in ("learned", "nameless", "default")
     )
+    assert isinstance(guard, SensiblePolicy)
+    default = guard.chooser
     assert isinstance(learned, Learned)
     assert isinstance(nameless, StagedPolicy)
     assert isinstance(default, DefaultPolicy)
