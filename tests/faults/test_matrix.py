@@ -96,6 +96,21 @@ MATRIX: dict[str, tuple[str, ...]] = {
         "executors/test_local_start.py::test_what_was_printed_before_the_end_is_a_note",
         "tuning/test_tune.py::test_a_trainer_that_never_works_shows_what_it_said",
     ),
+    "study copied without its write-ahead log; log file damaged or cut": (
+        "faults/test_copies.py::test_acknowledged_events_reach_the_main_file_soon",
+        "faults/test_copies.py::test_a_start_brings_everything_to_the_main_file",
+        "faults/test_copies.py::test_a_study_behind_its_folder_is_refused_and_nothing_is_lost",
+        "faults/test_copies.py::test_a_cut_write_ahead_log_is_refused_and_left_as_it_is",
+        "faults/test_copies.py::test_an_archive_of_a_running_study_can_be_resumed",
+    ),
+    "folder of another study, or another route to the same": (
+        "faults/test_copies.py::test_names_on_servers_share_no_folder",
+        "faults/test_copies.py::test_a_folder_of_another_study_is_refused_and_kept",
+        "faults/test_copies.py::test_an_orphaned_folder_is_not_wiped_by_a_new_study",
+        "faults/test_copies.py::test_all_checkpoints_missing_means_the_wrong_place",
+        "faults/test_copies.py::test_a_link_to_a_study_leads_to_its_checkpoints",
+        "faults/test_copies.py::test_a_folder_of_before_without_a_mark_is_still_found",
+    ),
     "disk use": (
         "tuning/test_driver.py::test_the_cap_on_checkpoints_is_kept",
         "checkpoints/test_drops.py::test_the_least_likely_goes_first_and_no_more_than_needed",

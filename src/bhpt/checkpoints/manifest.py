@@ -122,7 +122,7 @@ def read_sealed(generation: Path) -> Manifest:
     Raises:
         ValueError: The manifest is not readable, or the folder does not hold what it says.
     """
-    manifest = Manifest.from_bytes(_read_manifest(generation / MANIFEST))
+    manifest = Manifest.from_bytes(read_manifest(generation))
     folders, files = _scan(generation / FILES)
     if files != [(entry.path, entry.bytes) for entry in manifest.files]:
         raise ValueError("the files are not those of the manifest")
@@ -138,7 +138,7 @@ def verify(generation: Path, digest: str) -> None:
         ValueError: Something is missing, added or changed.
         OSError: Something cannot be read.
     """
-    content = _read_manifest(generation / MANIFEST)
+    content = read_manifest(generation)
     if hashlib.sha256(content).hexdigest() != digest:
         raise ValueError("the manifest is not the one in the study's log")
     for entry in read_sealed(generation).files:
@@ -188,8 +188,14 @@ def _hash(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _read_manifest(path: Path) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+def read_manifest(generation: Path) -> bytes:
+    """The bytes of a generation's manifest, whose digest identifies the checkpoint.
+
+    Raises:
+        ValueError: It is too large to be one.
+        OSError: It cannot be read.
+    """
+    descriptor = os.open(generation / MANIFEST, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as file:
         content = file.read(_LARGEST_MANIFEST + 1)
     if len(content) > _LARGEST_MANIFEST:

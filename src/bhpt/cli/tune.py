@@ -155,6 +155,13 @@ def resume(
     policy: Annotated[
         str | None, typer.Option(help="Another policy from here on; see `bhpt policies`.")
     ] = None,
+    without_checkpoints: Annotated[
+        bool,
+        typer.Option(
+            "--without-checkpoints",
+            help="Go on although the checkpoints are elsewhere, and train what is needed again.",
+        ),
+    ] = False,
     disk_cap: DiskCap = None,
     grace: Grace = 5.0,
     progress: Progress = "auto",
@@ -176,6 +183,7 @@ def resume(
             watch=watch,
             memory=memory,
             note=partial(print, file=sys.stderr),
+            without_checkpoints=without_checkpoints,
         ),
     )
 

@@ -108,6 +108,18 @@ def check_file(engine: Engine, file: Path) -> None:
         raise Damaged(f"{file} is damaged ({line}): restore it from a copy")
 
 
+def write_back(engine: Engine) -> None:
+    """Copy what is in the write-ahead log to the main file, as far as no reader is in the way.
+
+    Nobody waits for a lock. Afterwards the main file alone holds every acknowledged event.
+    """
+    connection = engine.raw_connection()
+    try:
+        connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")
+    finally:
+        connection.close()
+
+
 def create_file(file: Path, fill: Callable[[Engine], None]) -> None:
     """Make a study file in one step: it appears complete and synced, or not at all.
 

@@ -6,6 +6,7 @@ import socket
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -17,9 +18,9 @@ from bhpt.domain.objective import Direction
 from bhpt.executors import Executor, LocalExecutor, LocalOptions
 from bhpt.policies.interface import Policy, refuse_side_by_side
 from bhpt.policies.registry import make_policy
-from bhpt.storage import Address, Store, create_store, open_store
+from bhpt.storage import Address, Store, create_store, new_identity, open_store, peek_store
 from bhpt.storage.files import exists
-from bhpt.study import Journal, Keep, Study, Training
+from bhpt.study import Journal, Keep, State, Study, Training
 from bhpt.study.creation import default_epochs, first_events, note_of_other_weights
 from bhpt.study.events import BudgetAdded, SessionStarted
 from bhpt.study.study import policy_name
@@ -27,9 +28,16 @@ from bhpt.trainers.specs import TrainerSpec, spec_from_json, spec_of, spec_to_js
 from bhpt.tuning.checkpoint_session import CheckpointSession
 from bhpt.tuning.driver import Driver, Rooms, Watch, drive
 from bhpt.tuning.errors import Paused, TrainerBroken
-from bhpt.tuning.folder import StudyFolder
+from bhpt.tuning.folder import StudyFolder, logged_checkpoints
+from bhpt.tuning.folder_mark import MarkedLog
 from bhpt.tuning.interrupts import catching
 from bhpt.tuning.options import Options
+from bhpt.tuning.ownership import (
+    WrongFolder,
+    refuse_behind,
+    refuse_occupied,
+    refuse_wrong_place,
+)
 from bhpt.tuning.result import Result, result_of
 
 _WRITER_PATIENCE_S = 0.25  # training goes on while the store is locked, so do not wait for it
@@ -120,7 +128,7 @@ def tune(
     spec = spec_of(trainer)
     chosen = make_policy(policy) if isinstance(policy, str) else policy
     refuse_side_by_side(chosen, workers)
-    first = first_events(
+    created, arms = first_events(
         space,
         parsed,
         training=training or Training(unit, epochs),
@@ -134,14 +142,18 @@ def tune(
     address = Address.parse(study if study is not None else _new_study(spec))
     if address.file is not None and os.path.lexists(address.file):
         raise exists(address.file)
-    folder = StudyFolder.of(address)
+    identity = new_identity()
+    folder = StudyFolder.new(address, identity)
     folder.require_writable()
+    refuse_occupied(folder)
+    first = (replace(created, identity=identity), arms)
     executor = _made(make_executor, spec, workers, folder, options)
     try:
         with create_store(address, first, _WRITER_PATIENCE_S) as store:
+            journal = _journal(store, folder)
             return _session(
                 store,
-                Journal(store),
+                journal,
                 folder,
                 chosen,
                 executor,
@@ -166,6 +178,7 @@ def resume(
     memory: Memory | None = None,
     make_executor: MakeExecutor = local_executor,
     note: Callable[[str], None] = _warn,
+    without_checkpoints: bool = False,
 ) -> Result:
     """Go on with a study from where it was.
 
@@ -180,6 +193,9 @@ def resume(
         memory: Holds what the study's predictor prepares, for a `watch` that predicts too.
         make_executor: Where units run.
         note: Called with a line that the user should read; a warning if nobody else takes it.
+        without_checkpoints: Whether to go on although the study's folder is missing, of another
+            study or ahead of it. What is there is set aside, never removed, and what is needed
+            again is trained at its true cost.
 
     Raises:
         Misuse: There is no such study, it is damaged or in use, or the budget does not fit.
@@ -187,11 +203,11 @@ def resume(
         TrainerBroken: The trainer never works.
     """
     address = Address.parse(study)
-    folder = StudyFolder.of(address)
-    folder.require_writable()
+    if not without_checkpoints:
+        _refuse_behind(address)
     with open_store(address, _WRITER_PATIENCE_S) as store:
-        journal = Journal(store)
-        state = journal.state
+        state = Journal(store).state
+        folder = _folder(store, state, note if without_checkpoints else None)
         more = _parsed(add_budget, state.ledger.budget)
         if trainer is None and state.plan.trainer is None:
             raise Misuse(f"{address} was run with ask and tell: give the trainer to resume it")
@@ -204,11 +220,53 @@ def resume(
         refuse_side_by_side(chosen, count)
         executor = _made(make_executor, spec, count, folder, options)
         try:
+            journal = _journal(store, folder)
             return _session(
                 store, journal, folder, chosen, executor, options, watch, count, more, memory
             )
         finally:
             executor.close(0.0)
+
+
+def _refuse_behind(address: Address) -> None:
+    """Refuse a study that is behind its folder while nothing has been opened for writing.
+
+    Opening for writing would already write back, and with that cut, a damaged write-ahead log.
+    """
+    with peek_store(address) as seen:
+        refuse_behind(StudyFolder.find(address, seen.identity()), seen)
+
+
+def _folder(store: Store, state: State, note: Callable[[str], None] | None) -> StudyFolder:
+    """The folder of a study, known to be its own.
+
+    Args:
+        store: The study.
+        state: What its log folds to.
+        note: Called with what was set aside, if something may be; None to refuse instead.
+
+    Raises:
+        Misuse: It is the wrong one, or cannot be written.
+    """
+    identity = store.identity()
+    folder = StudyFolder.find(store.address, identity, logged_checkpoints(state))
+    folder.require_writable()
+    try:
+        refuse_behind(folder, store)
+        refuse_wrong_place(folder, store, state)
+    except WrongFolder:
+        if note is None:
+            raise
+        folder = StudyFolder.new(store.address, identity)
+        if os.path.lexists(folder.root):
+            note(f"note: the folder that was there is now {folder.set_aside()}")
+    return folder
+
+
+def _journal(store: Store, folder: StudyFolder) -> Journal:
+    """A study that notes in its folder how far it is."""
+    folder.prepare()
+    return Journal(MarkedLog(store, folder.root))
 
 
 def _session(
@@ -245,7 +303,7 @@ def _session(
     driver = Driver(rooms, options, clock)
     with catching() as interrupts:
         try:
-            driver.begin(_started(workers, clock), unseen)
+            driver.begin(_started(workers, clock, folder), unseen)
             status = drive(driver, interrupts)
             driver.end(status, time.sleep)
         except (Paused, TrainerBroken) as error:
@@ -270,8 +328,9 @@ def _made(
         raise Misuse(f"cannot write to {folder.root}: {error.strerror or error}") from error
 
 
-def _started(workers: int, clock: float) -> SessionStarted:
-    return SessionStarted(socket.gethostname(), os.getpid(), workers, clock)
+def _started(workers: int, clock: float, folder: StudyFolder) -> SessionStarted:
+    where = str(folder.root.absolute())
+    return SessionStarted(socket.gethostname(), os.getpid(), workers, clock, where)
 
 
 def _parsed(more: str | Budget | None, budget: Budget) -> Budget | None:
