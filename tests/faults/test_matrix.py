@@ -111,6 +111,16 @@ MATRIX: dict[str, tuple[str, ...]] = {
         "faults/test_copies.py::test_a_link_to_a_study_leads_to_its_checkpoints",
         "faults/test_copies.py::test_a_folder_of_before_without_a_mark_is_still_found",
     ),
+    "driver stopped, not dead": (
+        "faults/test_limits.py::test_limits_hold_though_the_driver_is_stopped",
+        "faults/test_limits.py::test_a_guard_that_was_killed_is_told_again",
+    ),
+    "slow start": (
+        "faults/test_limits.py::test_an_import_longer_than_the_deadline_ends_with_it",
+        "faults/test_limits.py::test_the_start_of_workers_is_charged",
+        "faults/test_limits.py::test_the_grace_is_inside_the_deadline",
+        "faults/test_limits.py::test_a_stop_at_the_deadline_kills_no_later_than_it",
+    ),
     "disk use": (
         "tuning/test_driver.py::test_the_cap_on_checkpoints_is_kept",
         "checkpoints/test_drops.py::test_the_least_likely_goes_first_and_no_more_than_needed",

@@ -1,7 +1,16 @@
-"""Ends every process of an executor, also when the driver itself was killed.
+"""Ends every process of an executor, also when the driver itself was killed or stopped.
 
-Run as a script, this is the guard: a process of its own that waits until the driver is gone and
-then kills what is left. It imports nothing but the standard library, so it costs next to nothing.
+Run as a script, this is the guard: a process of its own that ends a worker when its time is up,
+and everything when the driver is gone. So limits hold although a driver may be stopped by Ctrl-Z
+or a debugger. It imports nothing but the standard library, so it costs next to nothing.
+
+The driver writes lines to it, times on the monotonic clock, which all processes share:
+
+    limit TOKEN SESSION TIME    end that worker then
+    lift TOKEN                  no longer
+    quit                        nothing is left to guard
+
+and reads `ended TOKEN TIME` for each worker that was ended.
 
 Workers lead sessions of their own and carry a token in their environment, which their
 descendants inherit. So a process belongs to a worker if it is in its session (even with a cleared
@@ -21,6 +30,8 @@ _PROC = Path("/proc")
 _ROUNDS = 200
 _PAUSE_S = 0.01
 _QUIET_ROUNDS = 3
+_LOOK_S = 1.0  # between two looks whether the driver still lives
+_CHUNK = 1 << 16
 
 
 def members(token: str, session: int | None = None) -> set[int]:
@@ -60,16 +71,44 @@ def end(token: str, session: int | None = None, quiet_rounds: int = 1) -> None:
 
 
 def watch(token: str, parent: int) -> None:
-    """Wait for the driver to say goodbye (one byte) or to be gone, and in that case clean up."""
+    """Keep the limits until the driver says goodbye or is gone, and in that case clean up."""
     for sign in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(sign, signal.SIG_IGN)
+    limits: dict[str, tuple[int, float]] = {}
+    held = b""
     while os.getppid() == parent:
-        readable, _, _ = select.select([0], [], [], 1.0)
+        wait = min((at - time.monotonic() for _, at in limits.values()), default=_LOOK_S)
+        readable, _, _ = select.select([0], [], [], min(max(0.0, wait), _LOOK_S))
         if readable:
-            if os.read(0, 1):
+            chunk = os.read(0, _CHUNK)
+            if not chunk:
+                break
+            *lines, held = (held + chunk).split(b"\n")
+            if b"quit" in lines:
                 return
-            break
+            for line in lines:
+                _note(limits, line.decode("ascii").split())
+        _keep(limits)
     end(token, quiet_rounds=_QUIET_ROUNDS)
+
+
+def _note(limits: dict[str, tuple[int, float]], words: list[str]) -> None:
+    """Remember or forget the limit of a worker."""
+    match words:
+        case ["limit", token, session, at]:
+            limits[token] = (int(session), float(at))
+        case ["lift", token]:
+            limits.pop(token, None)
+
+
+def _keep(limits: dict[str, tuple[int, float]]) -> None:
+    """End every worker whose time is up, and say so."""
+    now = time.monotonic()
+    for token in [token for token, (_, at) in limits.items() if at <= now]:
+        session, _ = limits.pop(token)
+        end(token, session)
+        with suppress(BrokenPipeError):  # the driver is gone: seen in a moment
+            os.write(1, f"ended {token} {now!r}\n".encode("ascii"))
 
 
 def _session(folder: Path) -> int:

@@ -36,7 +36,7 @@ from bhpt.study.threads import one_thread
 from bhpt.tuning.checkpoint_session import CheckpointSession
 from bhpt.tuning.errors import Paused, TrainerBroken
 from bhpt.tuning.interrupts import Interrupts
-from bhpt.tuning.limits import Stop, hung_after, next_look, verdict
+from bhpt.tuning.limits import Stop, hung_after, next_look, paid_s, verdict
 from bhpt.tuning.options import Options
 from bhpt.tuning.result import Status
 from bhpt.tuning.resuming import Resumption
@@ -198,7 +198,13 @@ class Driver:
         """Reports that have come, waiting as long as nothing else has to be done."""
         now, clock = self._rooms.executor.now(), self.clock()
         looks = [
-            next_look(self.state, self.state.attempts[number], now - started, clock)
+            next_look(
+                self.state,
+                self.state.attempts[number],
+                now - started,
+                clock,
+                self._options.grace_s,
+            )
             for number, started in self._started.items()
             if number not in self._stops
         ]
@@ -283,12 +289,12 @@ class Driver:
             changed = dearer(self.state, attempt, resume, self.clock())
             if changed is None:
                 try:
-                    self._rooms.executor.submit(self._job(attempt, resume))
+                    since = self._rooms.executor.submit(self._job(attempt, resume))
                 except TrainerGone:
                     continue  # it died just now: see where the arm goes on from instead
                 except DiskFull as error:
                     self._pause(attempt, str(error), Usage())
-                self._started[number] = self._rooms.executor.now()
+                self._started[number] = since
             else:
                 self._record(changed)
             if not isinstance(changed, Extended):
@@ -306,6 +312,7 @@ class Driver:
             resume=resume,
             limit_s=hung_after(self.state, attempt.expected_s),
             objective=self.state.plan.objective,
+            paid_s=paid_s(self.state, attempt, 0.0, self.clock()),
         )
 
     def _take_failure(self, attempt: Attempt, why: Failure, stop: Stop | None) -> None:
@@ -344,13 +351,22 @@ class Driver:
         if attempt.number in self._stops:
             return
         busy = now - self._started[attempt.number]
-        said = verdict(self.state, attempt, busy, self.clock()) or self._overdue(attempt, busy)
+        clock, grace = self.clock(), self._options.grace_s
+        said = verdict(self.state, attempt, busy, clock, grace) or self._overdue(attempt, busy)
         if isinstance(said, Extend):
-            self._record(Extended(attempt.number, said.cost, self.clock()))
+            self._record(Extended(attempt.number, said.cost, clock))
+            self._extend_paid(attempt.number, busy)
         elif said is not None:
             self._stops[attempt.number] = said
-            grace = 0.0 if said.at_once else self._options.grace_s
-            self._rooms.executor.stop(attempt.number, grace)
+            paid = paid_s(self.state, attempt, busy, clock)
+            left = grace if paid is None else min(grace, paid - busy)
+            self._rooms.executor.stop(attempt.number, 0.0 if said.at_once else max(0.0, left))
+
+    def _extend_paid(self, number: int, busy: float) -> None:
+        """Let a unit go on under its raised reservation, once that is in the log."""
+        paid = paid_s(self.state, self.state.attempts[number], busy, self.clock())
+        if paid is not None and not self.waiting:
+            self._rooms.executor.extend(number, paid)
 
     def _overdue(self, attempt: Attempt, busy: float) -> Stop | None:
         """A unit that hangs although no limit was known when it was submitted."""

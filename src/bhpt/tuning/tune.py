@@ -48,7 +48,8 @@ MakeExecutor = Callable[[TrainerSpec, int, Path, Options], Executor]
 
 def local_executor(trainer: TrainerSpec, workers: int, logs: Path, options: Options) -> Executor:
     """Worker processes on this machine, started, so that the trainer is known to work."""
-    executor = LocalExecutor(trainer, workers, logs, LocalOptions(grace_s=options.grace_s))
+    local = LocalOptions(grace_s=options.grace_s, start_limit_s=options.start_limit_s)
+    executor = LocalExecutor(trainer, workers, logs, local)
     executor.start()
     return executor
 
@@ -147,7 +148,8 @@ def tune(
     folder.require_writable()
     refuse_occupied(folder)
     first = (replace(created, identity=identity), arms)
-    executor = _made(make_executor, spec, workers, folder, options)
+    start = _start_limited(options, parsed, parsed.amount, workers)
+    executor = _made(make_executor, spec, workers, folder, start)
     try:
         with create_store(address, first, _WRITER_PATIENCE_S) as store:
             journal = _journal(store, folder)
@@ -218,7 +220,9 @@ def resume(
         chosen = make_policy(named) if isinstance(named, str) else named
         count = state.plan.workers if workers is None else workers
         refuse_side_by_side(chosen, count)
-        executor = _made(make_executor, spec, count, folder, options)
+        left = state.ledger.left + (0.0 if more is None else more.amount)
+        start = _start_limited(options, state.ledger.budget, left, count)
+        executor = _made(make_executor, spec, count, folder, start)
         try:
             journal = _journal(store, folder)
             return _session(
@@ -286,7 +290,7 @@ def _session(
     unseen = options.beat_s if store.before.holder is not None else 0.0
     clock = max(state.clock, store.before.clock)
     if state.ledger.budget.rules.shared:
-        clock += unseen
+        clock += unseen + executor.start_s
     if more is not None:
         journal.record(BudgetAdded(more, clock))
     rooms = Rooms(
@@ -316,6 +320,14 @@ def _session(
             raise
     checkpoint = folder.best_checkpoint(driver.state.best)
     return result_of(driver.state, status, str(store.address), checkpoint)
+
+
+def _start_limited(options: Options, budget: Budget, left: float, workers: int) -> Options:
+    """Options under which workers take no longer to start than what is left pays for."""
+    if left <= 0:
+        return options
+    limit = min(options.start_limit_s, budget.rules.start_limit_s(left, workers))
+    return replace(options, start_limit_s=limit)
 
 
 def _made(
