@@ -121,6 +121,16 @@ MATRIX: dict[str, tuple[str, ...]] = {
         "faults/test_limits.py::test_the_grace_is_inside_the_deadline",
         "faults/test_limits.py::test_a_stop_at_the_deadline_kills_no_later_than_it",
     ),
+    "database restarted": (
+        "faults/test_restarts.py::test_a_restarted_server_is_found_again",
+        "faults/test_restarts.py::test_a_server_that_stays_away_pauses_the_study",
+    ),
+    "best model damaged after it was kept": (
+        "faults/test_best_model.py::test_damage_to_one_copy_leaves_the_other",
+        "faults/test_best_model.py::test_the_kept_best_shares_no_file_with_a_checkpoint",
+        "faults/test_best_model.py::test_a_lost_best_model_is_said_and_is_a_failure",
+        "faults/test_best_model.py::test_a_trainer_that_keeps_writing_loses_nothing_else",
+    ),
     "disk use": (
         "tuning/test_driver.py::test_the_cap_on_checkpoints_is_kept",
         "checkpoints/test_drops.py::test_the_least_likely_goes_first_and_no_more_than_needed",

@@ -29,27 +29,45 @@ def _unprivileged() -> list[str]:
     return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 
+class PostgresServer:
+    """A server of its own in a temporary folder, which can be stopped and started."""
+
+    def __init__(self) -> None:
+        binaries = _postgres_bin()
+        if binaries is None or importlib.util.find_spec("psycopg") is None:
+            pytest.skip("needs the PostgreSQL server programs and psycopg")
+        if os.geteuid() == 0 and shutil.which("setpriv") is None:
+            pytest.skip("needs setpriv to run PostgreSQL as another user than root")
+        self._binaries = binaries
+        self.root = Path(tempfile.mkdtemp(prefix="bhpt-pg-"))  # sockets need a short path
+        self.root.chmod(0o777)
+        self._data = self.root / "data"
+        self.url = f"postgresql://bhpt@/postgres?host={self.root}"
+        _call(binaries / "initdb", "-D", self._data, "-A", "trust", "-U", "bhpt", "--no-sync")
+
+    def start(self) -> None:
+        options = f"-k {self.root} -c listen_addresses='' -c fsync=off"
+        log = self.root / "log"
+        self._control("-o", options, "-l", log, "-w", "start")
+
+    def stop(self) -> None:
+        self._control("-m", "immediate", "-w", "stop")
+
+    def _control(self, *words: str | Path) -> None:
+        _call(self._binaries / "pg_ctl", "-D", self._data, *words)
+
+
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
-    binaries = _postgres_bin()
-    if binaries is None or importlib.util.find_spec("psycopg") is None:
-        pytest.skip("needs the PostgreSQL server programs and psycopg")
-    if os.geteuid() == 0 and shutil.which("setpriv") is None:
-        pytest.skip("needs setpriv to run PostgreSQL as another user than root")
-    root = Path(tempfile.mkdtemp(prefix="bhpt-pg-"))  # sockets need a short path
-    root.chmod(0o777)
-    data = root / "data"
+    server = PostgresServer()
     try:
-        _call(binaries / "initdb", "-D", data, "-A", "trust", "-U", "bhpt", "--no-sync")
-        options = f"-k {root} -c listen_addresses='' -c fsync=off"
-        control = binaries / "pg_ctl"
-        _call(control, "-D", data, "-o", options, "-l", root / "log", "-w", "start")
+        server.start()
         try:
-            yield f"postgresql://bhpt@/postgres?host={root}"
+            yield server.url
         finally:
-            _call(control, "-D", data, "-m", "immediate", "-w", "stop")
+            server.stop()
     finally:
-        shutil.rmtree(root, ignore_errors=True)
+        shutil.rmtree(server.root, ignore_errors=True)
 
 
 def _call(*words: str | Path) -> None:

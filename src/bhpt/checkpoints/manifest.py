@@ -12,18 +12,20 @@ every byte of the checkpoint.
 import hashlib
 import json
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from bhpt.checkpoints.disk import naming_full_disk, sync_all, write_private
+from bhpt.checkpoints.disk import naming_full_disk, sync, sync_all, write_private
 
 FILES = "files"
 MANIFEST = "manifest.json"
 _FORMAT = 1
 _CHUNK = 1 << 20
 _LARGEST_MANIFEST = 1 << 28
+_DEEPEST = 100  # folders within folders; deeper ones are a mistake, and paths have an end
 
 
 class UnsafeCheckpoint(ValueError):
@@ -116,6 +118,31 @@ def seal(files: Path) -> Seal:
     return manifest.seal()
 
 
+def copy_sealed(generation: Path, target: Path) -> None:
+    """Copy a sealed checkpoint to a new folder, on the disk when this returns.
+
+    Args:
+        generation: The folder with the manifest; `verify` the copy, not this.
+        target: Nothing may be there.
+
+    Raises:
+        ValueError: The folder does not hold what its manifest says.
+        OSError: Something cannot be read or written.
+    """
+    manifest = read_sealed(generation)
+    target.mkdir(mode=0o700)
+    (target / FILES).mkdir(mode=0o700)
+    for folder in manifest.folders:
+        (target / FILES / folder).mkdir(mode=0o700)
+    for entry in manifest.files:
+        inside = target / FILES / entry.path
+        shutil.copyfile(generation / FILES / entry.path, inside, follow_symlinks=False)
+    write_private(target / MANIFEST, read_manifest(generation))
+    paths = (*manifest.folders, *(entry.path for entry in manifest.files))
+    sync_all([*(target / FILES / path for path in paths), target / MANIFEST, target / FILES])
+    sync(target)
+
+
 def read_sealed(generation: Path) -> Manifest:
     """The manifest of a generation folder, checked against names and sizes but not contents.
 
@@ -163,6 +190,8 @@ def _scan(files: Path) -> tuple[list[str], list[tuple[str, int]]]:
 def _walk(folder: Path, inside: PurePosixPath) -> Iterator[tuple[str, os.stat_result]]:
     if not stat.S_ISDIR(folder.lstat().st_mode):
         raise UnsafeCheckpoint(f"{folder.name!r} is not a folder")
+    if len(inside.parts) > _DEEPEST:
+        raise UnsafeCheckpoint(f"the checkpoint has more than {_DEEPEST} folders in each other")
     with os.scandir(folder) as entries:
         for entry in entries:
             path = inside / entry.name

@@ -48,6 +48,14 @@ Grace = Annotated[
     float, typer.Option(help="Seconds between asking a unit to end and killing it.", metavar="S")
 ]
 
+Patience = Annotated[
+    float,
+    typer.Option(
+        help="Seconds to wait for a locked or restarted store when nothing trains; then pause.",
+        metavar="S",
+    ),
+]
+
 
 def tune(
     budget: Annotated[
@@ -107,11 +115,12 @@ def tune(
     ] = 2,
     disk_cap: DiskCap = None,
     grace: Grace = 5.0,
+    patience: Patience = 120.0,
     progress: Progress = "auto",
 ) -> None:
     """Find the best model that a budget can buy."""
     mode = _mode(progress)
-    options = _options(disk_cap, grace)
+    options = _options(disk_cap, grace, patience)
     spec = _spec(trainer, command)
     objective = _objective(metric, direction)
     parsed = Budget.parse(budget, price_per_hour)
@@ -164,11 +173,12 @@ def resume(
     ] = False,
     disk_cap: DiskCap = None,
     grace: Grace = 5.0,
+    patience: Patience = 120.0,
     progress: Progress = "auto",
 ) -> None:
     """Go on with a study from where it was, with more budget if you like."""
     mode = _mode(progress)
-    options = _options(disk_cap, grace)
+    options = _options(disk_cap, grace, patience)
     _run(
         mode,
         study,
@@ -216,6 +226,11 @@ def _run(
     print_report(result, page())
     if result.status == "interrupted":
         raise Interrupted(f"go on with: {resume_command(result.study)}")
+    if result.is_checkpoint_lost:
+        raise CommandFailed(
+            "the checkpoint of the best model was damaged or removed after it was saved: more "
+            "budget trains that configuration again"
+        )
     if result.best_config is None:
         raise CommandFailed(
             f"no finite {result.state.plan.objective.metric} was seen: every configuration diverged"
@@ -237,9 +252,9 @@ def _mode(text: str) -> Mode:
     raise Misuse(f"--progress {text!r}: use auto, live, plain or off")
 
 
-def _options(disk_cap: str | None, grace: float) -> Options:
+def _options(disk_cap: str | None, grace: float, patience: float) -> Options:
     cap = None if disk_cap is None else size_in_bytes(disk_cap)
-    return Options(grace_s=grace, checkpoint_cap=cap, look_s=_LOOK_S)
+    return Options(grace, cap, look_s=_LOOK_S, patience_s=patience)
 
 
 def size_in_bytes(text: str) -> int:

@@ -21,7 +21,7 @@ from bhpt.domain import Misuse
 from bhpt.domain.closing import Closing
 from bhpt.storage.address import Address
 from bhpt.storage.collecting import not_collecting
-from bhpt.storage.errors import Damaged, InUse, StoreFailed, naming_faults
+from bhpt.storage.errors import Damaged, InUse, StoreFailed, Unreachable, naming_faults
 from bhpt.storage.files import (
     check_file,
     create_file,
@@ -56,6 +56,7 @@ _ROWS = (
 )
 _AT_ONCE = 1000  # rows that are fetched at a time
 _WRITE_BACK_S = 1.0  # between two copies of the write-ahead log to the main file
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0  # between two tries to reach a server
 _IDENTITY = 16  # hexadecimal digits of a study's identity
 _INSERT = insert(events)
 _LEASE = select(leases.c.token, leases.c.holder, leases.c.beat, leases.c.clock).where(
@@ -154,7 +155,7 @@ class Reader(Closing):
         the last one was taken.
         """
         study = self._address.study
-        with naming_faults(str(self._address)), self._engine.begin() as connection:
+        with naming_faults(self._address), self._engine.begin() as connection:
             previous = _digest_at(connection, self._address, after)
             rows = connection.execute(
                 _ROWS, {"study": study, "after": after}, execution_options={"yield_per": _AT_ONCE}
@@ -176,7 +177,7 @@ class Reader(Closing):
         Raises:
             Damaged: The first event is missing.
         """
-        with naming_faults(str(self._address)), self._engine.begin() as connection:
+        with naming_faults(self._address), self._engine.begin() as connection:
             query = {"study": self._address.study, "after": 0}
             row = connection.execute(_ROWS.limit(1), query).one_or_none()
         if row is None:
@@ -188,18 +189,18 @@ class Reader(Closing):
 
     def head(self) -> Head:
         """The last event."""
-        with naming_faults(str(self._address)), self._engine.begin() as connection:
+        with naming_faults(self._address), self._engine.begin() as connection:
             return _head(connection, self._address)
 
     def digest_at(self, position: int) -> str | None:
         """The digest of the event at a position, counted from 1; None if there is none."""
-        with naming_faults(str(self._address)), self._engine.begin() as connection:
+        with naming_faults(self._address), self._engine.begin() as connection:
             return _digest(connection, self._address, position)
 
     def rows(self) -> list[EventRow]:
         """All events as they are stored, each checked against the one before."""
         study = self._address.study
-        with naming_faults(str(self._address)), self._engine.begin() as connection:
+        with naming_faults(self._address), self._engine.begin() as connection:
             found = connection.execute(_ROWS, {"study": study, "after": 0})
             rows = [EventRow(row.position, row.recorded, row.body, row.digest) for row in found]
         previous = FIRST_DIGEST
@@ -213,7 +214,7 @@ class Reader(Closing):
 
     def lease(self) -> Lease:
         """Who holds the study now."""
-        with naming_faults(str(self._address)), self._engine.begin() as connection:
+        with naming_faults(self._address), self._engine.begin() as connection:
             return _lease(connection, self._address)
 
     def close(self) -> None:
@@ -229,6 +230,8 @@ class Store(Reader):
         self._token = token
         self._seen = seen
         self._head: Head | None = None
+        self._retry_at = float("-inf")
+        self._pause_s = _FIRST_PAUSE_S
         self._written_back = float("-inf")
         _open_here.add((str(address), token))
         self._write_back()
@@ -252,7 +255,7 @@ class Store(Reader):
         """
         bodies = [encode_event(event) for event in added]
         clock = max((getattr(event, "clock", 0.0) for event in added), default=0.0)
-        with naming_faults(str(self._address)), self._engine.begin() as connection:
+        with self._reaching(), self._engine.begin() as connection:
             self._require_token(connection)
             head, is_new = _extend(connection, self._address, bodies, expected)
             if is_new:
@@ -273,14 +276,14 @@ class Store(Reader):
             Busy: The store is locked.
             Fenced: Another driver has taken over.
         """
-        with naming_faults(str(self._address)), self._engine.begin() as connection:
+        with self._reaching(), self._engine.begin() as connection:
             self._require_token(connection)
             self._beat(connection, clock)
         self._write_back(_WRITE_BACK_S)
 
     def release(self) -> None:
         """Release the lease, so that the next driver can take it at once."""
-        with naming_faults(str(self._address)), self._engine.begin() as connection:
+        with naming_faults(self._address), self._engine.begin() as connection:
             connection.execute(
                 update(leases)
                 .where(leases.c.study == self._address.study, leases.c.token == self._token)
@@ -298,6 +301,24 @@ class Store(Reader):
             _open_here.discard((str(self._address), self._token))
             self._engine.dispose()
 
+    @contextmanager
+    def _reaching(self) -> Iterator[None]:
+        """Convert errors; a server that is away is asked again less and less often.
+
+        Raises:
+            Unreachable: It is away, or was a moment ago.
+        """
+        if time.monotonic() < self._retry_at:
+            raise Unreachable(f"{self._address} cannot be reached")
+        try:
+            with naming_faults(self._address):
+                yield
+        except Unreachable:
+            self._retry_at = time.monotonic() + self._pause_s
+            self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
+            raise
+        self._pause_s = _FIRST_PAUSE_S
+
     def _write_back(self, every_s: float = 0.0) -> None:
         """Let the main file have what is in the write-ahead log, at most every so often.
 
@@ -309,7 +330,7 @@ class Store(Reader):
             return
         self._written_back = now
         try:
-            with naming_faults(str(self._address)):
+            with naming_faults(self._address):
                 write_back(self._engine)
         except (Busy, StoreFailed):
             pass  # the write-ahead log still holds it; a full disk is named by the next append
@@ -369,7 +390,7 @@ def copy_store(rows: Sequence[EventRow], clock: float, file: Path) -> Head:
 
     def fill(engine: Engine) -> None:
         _create(engine, address, (), clock)
-        with naming_faults(str(address)), engine.begin() as connection:
+        with naming_faults(address), engine.begin() as connection:
             connection.execute(_INSERT, [{"study": address.study, **asdict(row)} for row in rows])
 
     create_file(file, fill)
@@ -424,7 +445,7 @@ def peek_store(where: str | Path | Address) -> Reader:
         inspect_file(address.file)
     engine = _engine(address, writable=False, patience_s=PATIENCE_S)
     try:
-        with _locked_is_misuse(address), naming_faults(str(address)):
+        with _locked_is_misuse(address), naming_faults(address):
             _check_format(engine, address)
     except BaseException:
         engine.dispose()
@@ -437,6 +458,8 @@ def _locked_is_misuse(address: Address) -> Iterator[None]:
     """Convert Busy to InUse while a store is opened, when no caller could wait any longer."""
     try:
         yield
+    except Unreachable as error:
+        raise StoreFailed(f"{error}: what was acknowledged is safe, resume later") from error
     except Busy:
         raise InUse(f"{address} is locked by another program: try again later") from None
 
@@ -453,7 +476,7 @@ def _open_engine(address: Address, *, writable: bool) -> Engine:
         inspect_file(address.file)
     engine = _engine(address, writable=writable, patience_s=PATIENCE_S)
     try:
-        with naming_faults(str(address)):
+        with naming_faults(address):
             if address.file is not None:
                 check_file(engine, address.file)
             _check_format(engine, address)
@@ -477,7 +500,7 @@ def _server_engine(address: Address, patience_s: float) -> Engine:
 
 def _create(engine: Engine, address: Address, bodies: Sequence[str], clock: float = 0.0) -> None:
     try:
-        with naming_faults(str(address)), engine.begin() as connection:
+        with naming_faults(address), engine.begin() as connection:
             metadata.create_all(connection)
             connection.execute(insert(studies).values(study=address.study, format=FORMAT))
             connection.execute(
@@ -607,7 +630,7 @@ def _watch(
 
 
 def _read_lease(engine: Engine, address: Address) -> Lease:
-    with naming_faults(str(address)), engine.begin() as connection:
+    with naming_faults(address), engine.begin() as connection:
         return _lease(connection, address)
 
 
@@ -620,7 +643,7 @@ def _take(engine: Engine, address: Address, seen: Lease) -> int:
     Raises:
         InUse: Another driver has taken it since `seen` was read.
     """
-    with naming_faults(str(address)), engine.begin() as connection:
+    with naming_faults(address), engine.begin() as connection:
         now = _lease(connection, address, locked=True)
         if now.token != seen.token:
             raise InUse(f"{address} was just taken by {now.holder}: wait until it is done")

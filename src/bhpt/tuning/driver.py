@@ -211,6 +211,18 @@ class Driver:
         wait = min(self._options.tick_s, *looks) if looks else self._options.tick_s
         return self._rooms.executor.poll(max(0.001, wait))
 
+    def bear(self, waited_s: float) -> None:
+        """Refuse to wait for the store for longer than the session's patience.
+
+        Raises:
+            Paused: That long has passed.
+        """
+        if waited_s >= self._options.patience_s:
+            raise Paused(
+                f"the study's store was locked or away for {waited_s:.0f} s: what was acknowledged "
+                "is safe, resume when it is back"
+            )
+
     def abandon(self) -> None:
         """Stop now. What runs is trained on resume if the budget allows that, or charged."""
         now = self._rooms.executor.now()
@@ -381,7 +393,13 @@ class Driver:
 def drive(
     driver: Driver, interrupts: Interrupts, sleep: Callable[[float], None] = time.sleep
 ) -> Status:
-    """The loop: data goes round once a unit, until nothing more can be started."""
+    """The loop: data goes round once a unit, until nothing more can be started.
+
+    Raises:
+        Paused: The store stayed locked or away for longer than the session's patience, while
+            nothing else was to be done.
+    """
+    waited = 0.0
     while not interrupts.now:
         if not interrupts.finish:
             driver.start_units()
@@ -390,8 +408,12 @@ def drive(
             return "done"
         if interrupts.finish and not driver.busy and not driver.waiting:
             return "interrupted"
-        if not driver.busy:
+        if driver.busy:
+            waited = 0.0
+        else:
+            driver.bear(waited)
             sleep(_LOCKED_S)  # the store is locked: nothing can be started until it is not
+            waited += _LOCKED_S
         for came in driver.poll():
             driver.take(came)
     driver.abandon()

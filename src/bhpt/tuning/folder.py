@@ -1,9 +1,8 @@
-"""The files of a study beside its log: checkpoints, the best one, what workers printed."""
+"""The files of a study beside its log: checkpoints, a copy of the best, what workers printed."""
 
 import hashlib
 import os
 import re
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +10,13 @@ from pathlib import Path
 from bhpt.checkpoints import Checkpoint
 from bhpt.checkpoints.disk import (
     make_private,
+    naming_full_disk,
     prepare_root,
     refuse_elsewhere,
     remove_tree,
     sync,
 )
-from bhpt.checkpoints.manifest import FILES, read_manifest, verify
+from bhpt.checkpoints.manifest import FILES, copy_sealed, read_manifest, verify
 from bhpt.domain import Misuse, Saved
 from bhpt.storage import Address
 from bhpt.study.state import Best, State
@@ -146,7 +146,8 @@ class StudyFolder:
             Misuse: The nearest folder that exists is not one, or not ours to write to, or a link
                 would lead what is written elsewhere.
         """
-        refuse_elsewhere(self.root)
+        for folder in (self.root, self.checkpoints, self.best, self.logs):
+            refuse_elsewhere(folder)
         there = next(path for path in self.root.absolute().parents if os.path.lexists(path))
         if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
             raise Misuse(f"cannot write to {there}: name another place for the study")
@@ -156,36 +157,65 @@ class StudyFolder:
         prepare_root(self.root)
 
     def best_checkpoint(self, best: Best | None) -> Path | None:
-        """The files of the best checkpoint, every byte checked; None if there are none."""
+        """The files of the best checkpoint, every byte checked; None if there are none.
+
+        That is the copy that was kept, or the checkpoint of its arm if that is still there.
+        """
         if best is None or best.saved is None:
             return None
-        folder = self.best / best_name(best)
-        try:
-            verify(folder, best.saved.digest)
-        except (ValueError, OSError):
-            return None
-        return folder / FILES
+        own = self.generation(checkpoint_of(best.arm, best.saved))
+        for folder in (self.best / best_name(best), own):
+            if _is_whole(folder, best.saved.digest):
+                return folder / FILES
+        return None
 
     def keep_best(self, best: Best, generation: Path) -> None:
-        """Keep the best checkpoint under a name of its own, and let go of the one before.
+        """Keep a copy of the best checkpoint, and let go of the one before.
 
-        The files are linked, not copied: nothing ever writes to a committed checkpoint.
+        The copy shares nothing with the arm's checkpoint, so that no damage to one harms the
+        other. It takes its name once every byte is checked; a checkpoint that is damaged already
+        replaces nothing.
 
         Args:
             best: What was found.
             generation: The committed folder with its manifest.
         """
+        if best.saved is None:
+            return
         target = self.best / best_name(best)
-        if not target.exists():
-            make_private(self.best)
-            temporary = self.best / f"tmp-{best.attempt:06d}"
-            remove_tree(temporary)
-            shutil.copytree(generation, temporary, copy_function=os.link)
-            os.rename(temporary, target)  # noqa: PTH104  # one syscall
-            sync(self.best)
+        if not _is_whole(target, best.saved.digest) and not self._copied(best, generation):
+            return
         for other in self.best.iterdir():
             if other != target and (_KEPT.fullmatch(other.name) or other.name.startswith("tmp-")):
                 remove_tree(other)
+
+    def _copied(self, best: Best, generation: Path) -> bool:
+        """Copy a generation to its name among the best; says whether the copy is whole."""
+        make_private(self.best)
+        target, temporary = self.best / best_name(best), self.best / f"tmp-{best.attempt:06d}"
+        remove_tree(temporary)
+        with naming_full_disk(self.best):
+            try:
+                copy_sealed(generation, temporary)
+            except (ValueError, FileNotFoundError):
+                remove_tree(temporary)
+                return False
+            if best.saved is None or not _is_whole(temporary, best.saved.digest):
+                remove_tree(temporary)
+                return False
+            remove_tree(target)
+            os.rename(temporary, target)  # noqa: PTH104  # one syscall
+            sync(self.best)
+        return True
+
+
+def _is_whole(generation: Path, digest: str) -> bool:
+    """Whether every byte of a checkpoint is as the log says."""
+    try:
+        verify(generation, digest)
+    except (ValueError, OSError):
+        return False
+    return True
 
 
 def logged_checkpoints(state: State) -> list[Checkpoint]:

@@ -17,7 +17,8 @@ class Options:
         tick_s: How often running units are looked after.
         beat_s: How often a sign of life is written to the store.
         look_s: How often `watch` is called.
-        patience_s: How long to wait for a locked store when there is nothing else to do.
+        patience_s: How long to wait for a store that is locked, or a server that is away, when
+            there is nothing else to do; then the session pauses.
         start_limit_s: How long the import of the trainer may take; never longer than the budget
             lasts.
     """
@@ -36,5 +37,7 @@ class Options:
             raise Misuse(f"the cap on checkpoints must be above 0 bytes, not {self.checkpoint_cap}")
         if not (math.isfinite(self.grace_s) and self.grace_s >= 0):
             raise Misuse(f"grace must be a number of seconds from 0, not {self.grace_s}")
+        if not self.patience_s >= 0:
+            raise Misuse(f"patience must be a number of seconds from 0, not {self.patience_s}")
         if not (self.tick_s > 0 and self.beat_s > 0 and self.start_limit_s > 0):
             raise Misuse("tick, beat and the limit of the start must be above 0 seconds")

@@ -312,7 +312,8 @@ def _session(
             driver.end(status, time.sleep)
         except (Paused, TrainerBroken) as error:
             driver.abandon()
-            driver.end(str(error), time.sleep)
+            if not driver.waiting:  # otherwise the store is away: there is nowhere to say so
+                driver.end(str(error), time.sleep)
             raise
         except OSError as error:
             if is_disk_full(error):
