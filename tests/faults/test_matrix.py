@@ -59,7 +59,6 @@ MATRIX: dict[str, tuple[str, ...]] = {
         "faults/test_diverging.py::test_the_belief_takes_a_diverging_arm_for_a_bad_one",
         "tuning/test_driver.py::test_a_diverging_arm_is_charged_and_never_the_best",
         "study/test_study.py::test_losses_that_are_not_numbers_are_kept_and_never_the_best",
-        "executors/test_contract.py::test_losses_that_are_no_numbers_are_kept",
     ),
     "hung trainer": (
         "faults/test_processes.py::test_a_trainer_that_hangs_does_not_move_the_deadline",
@@ -130,6 +129,11 @@ MATRIX: dict[str, tuple[str, ...]] = {
         "faults/test_best_model.py::test_the_kept_best_shares_no_file_with_a_checkpoint",
         "faults/test_best_model.py::test_a_lost_best_model_is_said_and_is_a_failure",
         "faults/test_best_model.py::test_a_trainer_that_keeps_writing_loses_nothing_else",
+    ),
+    "somebody else's study": (
+        "faults/test_strangers.py::test_a_strangers_trainer_does_not_run_unasked",
+        "faults/test_strangers.py::test_no_control_character_reaches_a_terminal",
+        "faults/test_strangers.py::test_no_formula_reaches_a_spreadsheet",
     ),
     "disk use": (
         "tuning/test_driver.py::test_the_cap_on_checkpoints_is_kept",

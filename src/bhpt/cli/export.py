@@ -16,6 +16,7 @@ from typing import Annotated, get_args
 
 import typer
 
+from bhpt.cli.consoles import printable
 from bhpt.cli.read_study import read_snapshot
 from bhpt.domain import Misuse
 from bhpt.reports.tables import Table, TableName, as_json, table
@@ -23,6 +24,7 @@ from bhpt.storage import Address
 from bhpt.study import State
 
 _FORMATS = ("csv", "json", "parquet", "archive")
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")  # what spreadsheets begin to compute at
 
 
 def export(
@@ -50,6 +52,8 @@ def export(
         return
     content = _written(read_snapshot(study).state, format_, name)
     if out is None:
+        if sys.stdout.isatty():
+            content = printable(content.decode()).encode()
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
     else:
@@ -96,11 +100,33 @@ def _written(state: State, format_: str, name: TableName) -> bytes:
 def as_csv(found: Table) -> str:
     """A table with a header; lists and other odd values as JSON, nothing as an empty cell."""
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, found.columns, lineterminator="\n")
-    writer.writeheader()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([_plain(name) for name in found.columns])
     for row in found.rows:
-        writer.writerow({name: _cell(value) for name, value in row.items()})
+        writer.writerow([_cell(row[name]) for name in found.columns])
     return text.getvalue()
+
+
+def _storable(value: object) -> object:
+    """A value whose text every encoding can hold."""
+    if not isinstance(value, str):
+        return value
+    return value.encode("utf-8", "backslashreplace").decode()
+
+
+def _plain(text: str) -> str:
+    """A text that no spreadsheet takes for a formula, and that every encoding can hold.
+
+    What begins like a formula gets an apostrophe in front, unless it is a number.
+    """
+    text = text.encode("utf-8", "backslashreplace").decode()
+    if not text.startswith(_FORMULAS):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
 
 
 def as_parquet(found: Table) -> bytes:
@@ -123,16 +149,18 @@ def as_parquet(found: Table) -> bytes:
             values = [None if value is None else json.dumps(value) for value in values]
         elif kinds == {int, float}:
             values = [value if value is None else float(str(value)) for value in values]
-        columns[name] = values
+        columns[name] = [_storable(value) for value in values]
     sink = io.BytesIO()
     parquet.write_table(pyarrow.table(columns), sink)
     return sink.getvalue()
 
 
 def _cell(value: object) -> object:
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
+    if isinstance(value, str):
+        return _plain(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
         return value
-    return "" if value is None else json.dumps(value)
+    return "" if value is None else _plain(json.dumps(value))
 
 
 def _refuse_study(out: Path, address: Address) -> None:

@@ -28,6 +28,8 @@ def print_report(result: Result, console: Console) -> None:
 
 def _headline(result: Result, progress: Progress) -> str:
     word = "Interrupted" if result.status == "interrupted" else "Done"
+    if word == "Done" and is_exhausted(result.state):
+        word = "Done, nothing is left to train"
     failed = f", {progress.failures} stopped or failed" if progress.failures else ""
     return (
         f"{word}: {progress.budget.rules.used_text(progress.used)} used in "

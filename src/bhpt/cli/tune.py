@@ -13,7 +13,7 @@ from typing import Annotated, get_args
 import typer
 
 from bhpt.cli import threads
-from bhpt.cli.consoles import page
+from bhpt.cli.consoles import page, printable
 from bhpt.cli.errors import CommandFailed, Interrupted
 from bhpt.cli.final_report import print_report
 from bhpt.cli.formatting import resume_command
@@ -34,6 +34,7 @@ from bhpt.tuning import tune as tune_study
 
 _LOOK_S = 0.25  # between two looks at a running study
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_LARGEST_SIZE = 2.0**63
 _SIZE = re.compile(r"(\d+(?:\.\d*)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 _FILE_SUFFIXES = (".json", ".yaml", ".yml")
 
@@ -164,6 +165,10 @@ def resume(
     policy: Annotated[
         str | None, typer.Option(help="Another policy from here on; see `bhpt policies`.")
     ] = None,
+    trust: Annotated[
+        bool,
+        typer.Option("--trust", help="Run the trainer of a study that somebody else has made."),
+    ] = False,
     without_checkpoints: Annotated[
         bool,
         typer.Option(
@@ -194,8 +199,16 @@ def resume(
             memory=memory,
             note=partial(print, file=sys.stderr),
             without_checkpoints=without_checkpoints,
+            trust=trust or _asked,
         ),
     )
+
+
+def _asked(what: str) -> bool:
+    """Ask the person at the terminal whether to run what a study remembers; nobody there is no."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    return typer.confirm(f"{printable(what)}. Run it?", err=True)
 
 
 def _run(
@@ -263,7 +276,10 @@ def size_in_bytes(text: str) -> int:
     if found is None or not float(found[1]) > 0:
         raise Misuse(f"--disk-cap {text!r} is not a size: write 500MB or 20GB")
     base = 1024 if found[3] else 1000
-    return int(float(found[1]) * base ** _POWERS[found[2].lower()])
+    size = float(found[1]) * base ** _POWERS[found[2].lower()]
+    if size > _LARGEST_SIZE:
+        raise Misuse(f"--disk-cap {text[:40]!r} is more than any disk holds: write 500MB or 20GB")
+    return int(size)
 
 
 def _spec(trainer: str | None, command: str | None) -> TrainerSpec:

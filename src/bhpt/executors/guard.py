@@ -14,7 +14,8 @@ and reads `ended TOKEN TIME` for each worker that was ended.
 
 Workers lead sessions of their own and carry a token in their environment, which their
 descendants inherit. So a process belongs to a worker if it is in its session (even with a cleared
-environment) or carries its token (even after it moved to another session).
+environment), carries its token (even after it moved to another session), or descends from one of
+these: a worker adopts the orphans below it, where the system lets it.
 """
 
 import os
@@ -36,24 +37,58 @@ _CHUNK = 1 << 16
 
 def members(token: str, session: int | None = None) -> set[int]:
     """Living processes that belong to a token or a session, without this one."""
-    found = {}
-    sessions = set() if session is None else {session}
+    found = _others()
+    marked = {pid for pid in found if _carries(token, pid)}
+    sessions = {found[pid][1] for pid in marked if found[pid][1] in marked}
+    if session is not None:
+        sessions.add(session)
+    ours = marked | {pid for pid, (_, leader) in found.items() if leader in sessions}
+    return ours | _descendants(ours, found)
+
+
+def end_descendants() -> None:
+    """Kill whatever this process has started or adopted; what cannot die is left in the end."""
+    for _ in range(_ROUNDS):
+        found = _descendants({os.getpid()}, _others()) if _PROC.is_dir() else set()
+        if not found:
+            return
+        for pid in found:
+            with suppress(ProcessLookupError, PermissionError):  # gone in the meantime
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(_PAUSE_S)
+
+
+def _others() -> dict[int, tuple[int, int]]:
+    """Parent and session of every living process but this one."""
+    found: dict[int, tuple[int, int]] = {}
     for folder in _PROC.iterdir():
         if folder.name.isdigit() and int(folder.name) != os.getpid():
-            found[int(folder.name)] = _session(folder)
-    marked = {pid for pid, leader in found.items() if leader and _carries(token, pid)}
-    sessions |= {found[pid] for pid in marked if found[pid] in marked}
-    return marked | {pid for pid, leader in found.items() if leader in sessions}
+            kin = _kin(folder)
+            if kin is not None:
+                found[int(folder.name)] = kin
+    return found
+
+
+def _descendants(ours: set[int], found: dict[int, tuple[int, int]]) -> set[int]:
+    """Children of these processes, and theirs: a worker adopts the orphans below it."""
+    children: dict[int, set[int]] = {}
+    for pid, (parent, _) in found.items():
+        children.setdefault(parent, set()).add(pid)
+    reached: set[int] = set()
+    todo = list(ours)
+    while todo:
+        added = children.get(todo.pop(), set()) - reached - ours
+        reached |= added
+        todo += added
+    return reached
 
 
 def send(sign: signal.Signals, token: str, session: int | None = None) -> set[int]:
     """Signal everything that belongs to a token or a session, and say what that was."""
+    found = members(token, session) if _PROC.is_dir() else set()  # while parents still live
     if session is not None:
         with suppress(ProcessLookupError, PermissionError):  # no members left, or only zombies
             os.killpg(session, sign)
-    if not _PROC.is_dir():
-        return set()
-    found = members(token, session)
     for pid in found:
         with suppress(ProcessLookupError, PermissionError):  # gone in the meantime
             os.kill(pid, sign)
@@ -111,14 +146,14 @@ def _keep(limits: dict[str, tuple[int, float]]) -> None:
             os.write(1, f"ended {token} {now!r}\n".encode("ascii"))
 
 
-def _session(folder: Path) -> int:
-    """The session of a process, 0 if it is gone or a zombie."""
+def _kin(folder: Path) -> tuple[int, int] | None:
+    """Parent and session of a process; None if it is gone or a zombie."""
     try:
         stat = (folder / "stat").read_bytes()
     except OSError:
-        return 0
-    state, _, _, session = stat.rpartition(b")")[2].split()[:4]
-    return 0 if state in {b"Z", b"X"} else int(session)
+        return None
+    state, parent, _, session = stat.rpartition(b")")[2].split()[:4]
+    return None if state in {b"Z", b"X"} else (int(parent), int(session))
 
 
 def _carries(token: str, pid: int) -> bool:

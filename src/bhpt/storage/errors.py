@@ -34,7 +34,9 @@ class Unreachable(Busy):
 _LOCKED = ("locked", "busy")
 _LOCK_STATES = frozenset({"55P03", "40001", "40P01"})  # lock timeout, serialisation, deadlock
 _AWAY_STATES = ("08", "57P01", "57P02", "57P03")  # lost connections; shutting down, starting
-_BROKEN = ("malformed", "not a database", "file is encrypted", "no such table", "no such column")
+_BROKEN = ("malformed", "not a database", "file is encrypted", "no such", "decode", "corrupt")
+_BROKEN_CODES = frozenset({"SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR", "SQLITE_MISMATCH"})
+_SHORT_READ = "SQLITE_IOERR_SHORT_READ"  # the file ends before its own header says
 
 
 @contextmanager
@@ -49,6 +51,8 @@ def naming_faults(where: Address) -> Iterator[None]:
     """
     try:
         yield
+    except UnicodeDecodeError as error:
+        raise Damaged(f"{where} is damaged ({error.reason}): restore it from a copy") from error
     except DBAPIError as error:
         lines = str(error.orig).strip().splitlines()
         line = where.without_secrets(lines[0] if lines else type(error.orig).__name__)
@@ -56,7 +60,7 @@ def naming_faults(where: Address) -> Iterator[None]:
             raise Unreachable(f"{where} cannot be reached: {line}") from error
         if is_busy(error):
             raise Busy(f"{where} is locked: {line}") from error
-        if any(word in line.lower() for word in _BROKEN):
+        if is_broken(error):
             raise Damaged(f"{where} is damaged ({line}): restore it from a copy") from error
         raise StoreFailed(
             f"{where} cannot be used ({line}): what was acknowledged is safe, resume later"
@@ -86,3 +90,13 @@ def _state(error: DBAPIError) -> str | None:
     if not isinstance(error.orig, sqlite3.Error):
         state = getattr(error.orig, "sqlstate", None)  # psycopg is optional: its class is unknown
     return state
+
+
+def is_broken(error: DBAPIError) -> bool:
+    """Whether a file is not a sound database, rather than a disk that is full or gone."""
+    if not isinstance(error.orig, sqlite3.Error):
+        return False
+    name = getattr(error.orig, "sqlite_errorname", "")  # not set where Python itself complains
+    if name == _SHORT_READ or name.split("_", 2)[:2] in [code.split("_") for code in _BROKEN_CODES]:
+        return True
+    return any(word in str(error.orig).lower() for word in _BROKEN)

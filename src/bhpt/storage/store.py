@@ -233,8 +233,8 @@ class Store(Reader):
         self._retry_at = float("-inf")
         self._pause_s = _FIRST_PAUSE_S
         self._written_back = float("-inf")
-        _open_here.add((str(address), token))
         self._write_back()
+        _open_here.add((str(address), token))
 
     @property
     def before(self) -> Lease:
@@ -329,11 +329,7 @@ class Store(Reader):
         if self._address.file is None or now - self._written_back < every_s:
             return
         self._written_back = now
-        try:
-            with naming_faults(self._address):
-                write_back(self._engine)
-        except (Busy, StoreFailed):
-            pass  # the write-ahead log still holds it; a full disk is named by the next append
+        write_back(self._engine, self._address.file)
 
     def _require_token(self, connection: Connection) -> None:
         lease = _lease(connection, self._address, locked=True)
@@ -526,6 +522,8 @@ def _check_format(engine: Engine, address: Address) -> None:
         ).scalar()
     if version is None:
         raise Misuse(f"there is no study {address}: create it with `bhpt tune`")
+    if not isinstance(version, int):
+        raise Damaged(f"{address} is damaged ({version!r} is no format): restore it from a copy")
     if version > FORMAT:
         raise NewerVersion(f"{address} was written by a newer version of bhpt: use that one")
 
@@ -598,8 +596,13 @@ def _lease(connection: Connection, address: Address, *, locked: bool = False) ->
     row = connection.execute(query, {"study": address.study}).one_or_none()
     if row is None:
         raise Damaged(f"{address} is damaged: its lease is missing; restore it from a copy")
-    holder = None if row.holder == _NOBODY else Holder.from_text(row.holder)
-    return Lease(row.token, holder, row.beat, row.clock)
+    try:
+        holder = None if row.holder == _NOBODY else Holder.from_text(row.holder)
+        return Lease(int(row.token), holder, int(row.beat), float(row.clock))
+    except (ValueError, TypeError) as error:
+        raise Damaged(
+            f"{address} is damaged: its lease cannot be read ({error}); restore it from a copy"
+        ) from None
 
 
 def _watch(

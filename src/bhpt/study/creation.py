@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bhpt.domain import Objective
+from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.policies.registry import networks
 from bhpt.spaces import Space, parse_space
@@ -51,6 +51,8 @@ def first_events(
     Raises:
         Misuse: If any of it makes no sense.
     """
+    if seed < 0:
+        raise Misuse(f"a seed is a whole number from 0, not {seed}")
     parsed = parse_space(space)
     search = Search() if candidates is None else Search(candidates=candidates)
     if isinstance(parsed, Space):

@@ -39,6 +39,7 @@ from bhpt.tuning.ownership import (
     refuse_wrong_place,
 )
 from bhpt.tuning.result import Result, result_of
+from bhpt.tuning.trust import Ask, remember, require_trust
 
 _WRITER_PATIENCE_S = 0.25  # training goes on while the store is locked, so do not wait for it
 
@@ -152,6 +153,7 @@ def tune(
     executor = _made(make_executor, spec, workers, folder, start)
     try:
         with create_store(address, first, _WRITER_PATIENCE_S) as store:
+            remember(identity, created.plan.trainer)
             journal = _journal(store, folder)
             return _session(
                 store,
@@ -181,6 +183,7 @@ def resume(
     make_executor: MakeExecutor = local_executor,
     note: Callable[[str], None] = _warn,
     without_checkpoints: bool = False,
+    trust: bool | Ask = False,
 ) -> Result:
     """Go on with a study from where it was.
 
@@ -198,6 +201,8 @@ def resume(
         without_checkpoints: Whether to go on although the study's folder is missing, of another
             study or ahead of it. What is there is set aside, never removed, and what is needed
             again is trained at its true cost.
+        trust: Whether to run the trainer that the study remembers although this user has not made
+            the study on this machine, or a function that is asked then.
 
     Raises:
         Misuse: There is no such study, it is damaged or in use, or the budget does not fit.
@@ -213,7 +218,10 @@ def resume(
         more = _parsed(add_budget, state.ledger.budget)
         if trainer is None and state.plan.trainer is None:
             raise Misuse(f"{address} was run with ask and tell: give the trainer to resume it")
-        spec = spec_of(trainer) if trainer is not None else spec_from_json(state.plan.trainer or {})
+        remembered = state.plan.trainer or {}
+        if trainer is None:
+            require_trust(address, store.identity(), remembered, trust)
+        spec = spec_of(trainer) if trainer is not None else spec_from_json(remembered)
         if policy is None and (said := note_of_other_weights(state.plan)) is not None:
             note(said)
         named = state.plan.policy if policy is None else policy
