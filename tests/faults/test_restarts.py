@@ -1,16 +1,16 @@
 """A PostgreSQL server that is restarted, or stays away, while a study runs; its credentials."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from benchmarks.postgres_server import PostgresServer
 
 from bhpt.storage import Address, StoreFailed, open_store, read_store
 from bhpt.study import fold
 from bhpt.tuning import resume
 from tests.faults.cases import Drivers, eventually
-from tests.storage.conftest import PostgresServer
+from tests.storage.conftest import made_server
 from tests.study.cases import Greedy
 from tests.tuning.cases import check_invariants
 
@@ -27,13 +27,13 @@ tune(Net, arms, "30 epochs", 2, sys.argv[1], max_epochs=40, policy=Greedy(),
 
 @pytest.fixture
 def server() -> Iterator[PostgresServer]:
-    made = PostgresServer()
+    made = made_server()
     made.start()
     try:
         yield made
     finally:
         made.stop()
-        shutil.rmtree(made.root, ignore_errors=True)
+        made.remove()
 
 
 def _reports(where: str) -> int:

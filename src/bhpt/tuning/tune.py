@@ -152,8 +152,8 @@ def tune(
     start = _start_limited(options, parsed, parsed.amount, workers)
     executor = _made(make_executor, spec, workers, folder, start)
     try:
+        remember(identity, created.plan.trainer)
         with create_store(address, first, _WRITER_PATIENCE_S) as store:
-            remember(identity, created.plan.trainer)
             journal = _journal(store, folder)
             return _session(
                 store,
