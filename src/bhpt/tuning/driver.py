@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
@@ -247,7 +248,8 @@ class Driver:
                 raise Paused("the study's store is locked by another program: resume later")
             sleep(self._options.tick_s)
             waited += self._options.tick_s
-        self._rooms.checkpoints.keep_best(self.state)
+        with suppress(DiskFull):  # its arm still has it; the next session makes the copy
+            self._rooms.checkpoints.keep_best(self.state)
         self._rooms.checkpoints.finish()
 
     def _record(self, *events: Event) -> None:

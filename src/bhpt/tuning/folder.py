@@ -200,6 +200,9 @@ class StudyFolder:
             except (ValueError, FileNotFoundError):
                 remove_tree(temporary)
                 return False
+            except OSError:
+                remove_tree(temporary)  # what is there of it may be all the room there was
+                raise
             if best.saved is None or not _is_whole(temporary, best.saved.digest):
                 remove_tree(temporary)
                 return False
