@@ -258,7 +258,7 @@ def lease(target: Target, rng: Rng) -> None:
     file = target.file
     if file is None or not target.known:
         return
-    whole = file.read_bytes()
+    whole = _log_files(file)
     connection = sqlite3.connect(file)
     with connection:
         connection.execute(
@@ -324,32 +324,35 @@ def _end(target: Target, pid: int, rng: Rng, sign: signal.Signals) -> None:
 
 def _damaged(target: Target, file: Path, rng: Rng) -> None:
     """Damage a file of the log: it is refused, or nothing of what is known is missing."""
-    whole = file.read_bytes()
-    beside = {path: path.read_bytes() for path in file.parent.glob("*.db*") if path.is_file()}
+    log = target.file or file
+    whole = _log_files(log)
     if rng.random() < 0.4:
-        file.write_bytes(whole[: int(rng.integers(len(whole)))])
+        file.write_bytes(whole[file][: int(rng.integers(len(whole[file])))])
     else:
         _flip(file, rng)
-    for path in file.parent.glob("*-shm"):
-        path.unlink()
-    before = len(target.known)
+    log.with_name(f"{log.name}-shm").unlink(missing_ok=True)
     if not _fails(target):
         with read_store(target.where) as reader:
             events = reader.read()
-        _require(events[:before] == target.known, "damage was taken, and events were forgotten")
-    for path in file.parent.glob("*.db*"):
-        if path.is_file():
-            path.unlink()
-    for path, content in beside.items():
-        path.write_bytes(content)
-    for path in file.parent.glob("*-shm"):
-        path.unlink()
+        _require(events[: len(target.known)] == target.known, "events were silently forgotten")
+        return
+    _put_back(log, whole)
+
+
+def _log_files(file: Path) -> dict[Path, bytes]:
+    """The main file and its write-ahead log, as they are now."""
+    names = (file, file.with_name(f"{file.name}-wal"))
+    return {path: path.read_bytes() for path in names if path.exists()}
 
 
 def _fails(target: Target) -> bool:
-    """Whether a driver refuses the study; one that takes it is killed after a moment."""
+    """Whether a driver refuses the study; one that has taken it is killed."""
+    before = _position(target)
     pid = target.start()
-    status = wait_for(pid, 1.5)
+    status, until = None, time.monotonic() + _END_S
+    while status is None and _position(target) <= before:
+        _require(time.monotonic() < until, "a driver neither took nor refused the study")
+        status = wait_for(pid, 0.02)
     if status is None:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
@@ -370,10 +373,12 @@ def _flip(file: Path, rng: Rng) -> None:
         file.write_bytes(content)
 
 
-def _put_back(file: Path, content: bytes) -> None:
-    for beside in file.parent.glob(f"{file.name}-*"):
-        beside.unlink()
-    file.write_bytes(content)
+def _put_back(file: Path, whole: dict[Path, bytes]) -> None:
+    """Restore the log as a person would from a copy."""
+    for path in (file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-shm")):
+        path.unlink(missing_ok=True)
+    for path, content in whole.items():
+        path.write_bytes(content)
 
 
 def new_target(root: Path, rng: Rng, number: int, server: PostgresServer | None) -> Target:

@@ -94,7 +94,8 @@ class Driver:
         self._zero = rooms.executor.now() - clock
         self._resumption = Resumption(rooms.journal, rooms.executor, rooms.checkpoints)
         self._unsubmitted: dict[int, Resume] = {}
-        self._started: dict[int, float] = {}
+        self._started: dict[int, float] = {}  # since when their time is counted
+        self._submitted: dict[int, float] = {}
         self._stops: dict[int, Stop] = {}
         self._drops: list[CheckpointDropped] = []
         self._view: View | None = None
@@ -164,6 +165,7 @@ class Driver:
         """Log what came of a unit: report, checkpoint and settlement in one transaction."""
         attempt = self.state.attempts[came.attempt]
         self._started.pop(came.attempt, None)
+        self._submitted.pop(came.attempt, None)
         stop = self._stops.pop(came.attempt, None)
         if isinstance(came.outcome, Failure):
             self._take_failure(attempt, came.outcome, stop)
@@ -309,6 +311,7 @@ class Driver:
                 except DiskFull as error:
                     self._pause(attempt, str(error), Usage())
                 self._started[number] = since
+                self._submitted[number] = self._rooms.executor.now()
             else:
                 self._record(changed)
             if not isinstance(changed, Extended):
@@ -366,7 +369,7 @@ class Driver:
             return
         busy = now - self._started[attempt.number]
         clock, grace = self.clock(), self._options.grace_s
-        said = verdict(self.state, attempt, busy, clock, grace) or self._overdue(attempt, busy)
+        said = verdict(self.state, attempt, busy, clock, grace) or self._overdue(attempt, now)
         if isinstance(said, Extend):
             self._record(Extended(attempt.number, said.cost, clock))
             self._extend_paid(attempt.number, busy)
@@ -382,12 +385,15 @@ class Driver:
         if paid is not None and not self.waiting:
             self._rooms.executor.extend(number, paid)
 
-    def _overdue(self, attempt: Attempt, busy: float) -> Stop | None:
-        """A unit that hangs although no limit was known when it was submitted."""
+    def _overdue(self, attempt: Attempt, now: float) -> Stop | None:
+        """A unit that hangs although no limit was known when it was submitted.
+
+        The start of its worker is charged, but a unit does not hang because of it.
+        """
         if attempt.expected_s is not None:
             return None  # the executor has its limit
         limit = hung_after(self.state, self.state.longest_s)
-        if limit is None or busy <= limit:
+        if limit is None or now - self._submitted[attempt.number] <= limit:
             return None
         return Stop("timed-out", f"it ran past its limit of {limit:.0f} s")
 
