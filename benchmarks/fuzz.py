@@ -40,7 +40,6 @@ from bhpt.domain import Misuse
 from bhpt.executors.guard import TOKEN_VARIABLE, members
 from bhpt.storage import Address, peek_store, read_store
 from bhpt.study import State, fold
-from bhpt.study.events import Event
 from bhpt.tuning import Options, resume, tune
 from bhpt.tuning.folder import StudyFolder
 from bhpt.tuning.folder_mark import FolderMark
@@ -64,7 +63,7 @@ class Target:
         seed: Of the study.
         token: Marks all processes that its drivers start.
         server: Where it is kept, None for a file.
-        known: Events that were acknowledged.
+        known: Events that were acknowledged, as they are stored.
     """
 
     where: str
@@ -73,7 +72,7 @@ class Target:
     seed: int
     token: str
     server: PostgresServer | None
-    known: list[Event] = field(default_factory=list)
+    known: list[str] = field(default_factory=list)
 
     @property
     def file(self) -> Path | None:
@@ -139,10 +138,11 @@ class Target:
             return None
         with read_store(self.where) as reader:  # (e)
             events = reader.read()
-        _require(events[: len(self.known)] == self.known, "acknowledged events are gone")
+            bodies = [row.body for row in reader.rows()]
+        _require(bodies[: len(self.known)] == self.known, "acknowledged events are gone")
         mark = FolderMark.read(self.folder().root)
         _require(mark is None or mark.position <= len(events), "the folder has seen more events")
-        self.known = events
+        self.known = bodies
         state = fold(events)
         paid = sum(one.cost for one in state.attempts)
         _require(abs(state.ledger.spent - paid) < 1e-6, f"(a) {state.ledger.spent} is not {paid}")
@@ -333,8 +333,8 @@ def _damaged(target: Target, file: Path, rng: Rng) -> None:
     log.with_name(f"{log.name}-shm").unlink(missing_ok=True)
     if not _fails(target):
         with read_store(target.where) as reader:
-            events = reader.read()
-        _require(events[: len(target.known)] == target.known, "events were silently forgotten")
+            bodies = [row.body for row in reader.rows()]
+        _require(bodies[: len(target.known)] == target.known, "events were silently forgotten")
         return
     _put_back(log, whole)
 

@@ -22,7 +22,7 @@ from bhpt.tuning.folder import StudyFolder
 from tests.faults.cases import ROOT, Drivers, events_of, eventually, has_reports, sound
 from tests.storage.conftest import postgres_url  # noqa: F401  # a fixture
 from tests.study.cases import Greedy
-from tests.tuning.trainers import Net
+from tests.tuning.trainers import Net, generator
 
 _CONFIGS = [{"x": 0.2}, {"x": 0.4}, {"x": 0.9}]
 _HOW = {"policy": Greedy(), "options": Options(grace_s=1.0)}
@@ -201,6 +201,14 @@ def test_a_link_to_a_study_leads_to_its_checkpoints(tmp_path: Path) -> None:
     assert not _dropped(tmp_path / "runs" / "net.db")
     resume(tmp_path / "runs" / "net.db", "2 epochs", **_HOW)  # type: ignore[arg-type]
     assert not _dropped(tmp_path / "runs" / "net.db")
+
+
+def test_a_folder_of_before_of_a_trainer_that_saves_nothing_is_still_found(tmp_path: Path) -> None:
+    arms = [{"x": 0.2}]
+    tune(generator, arms, "3 epochs", 1, tmp_path / "g.db", max_epochs=9, **_HOW)  # type: ignore[arg-type]
+    (tmp_path / "g.db.files" / "study.json").unlink()
+    result = resume(tmp_path / "g.db", "6 epochs", **_HOW)  # type: ignore[arg-type]
+    assert result.state.reports > 3
 
 
 def test_a_folder_of_before_without_a_mark_is_still_found(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from bhpt.domain import Misuse
 from bhpt.domain.budget_kinds import UnitUsage
 from bhpt.domain.budget_kinds.wall_clock import WallClock
 from bhpt.executors.guard import members
+from bhpt.study import fold
 from bhpt.study.events import Observed, SessionStarted
 from bhpt.trainers.specs import Imported
 from bhpt.tuning import Options, tune
@@ -56,8 +57,9 @@ def test_limits_hold_though_the_driver_is_stopped(tmp_path: Path, budget: str) -
     said, _ = driver.communicate(timeout=90)
     assert driver.returncode == 0, said
     eventually(drivers.all_gone)
-    state = sound(file)
+    state = fold(events_of(file))
     assert not state.open
+    assert all(one.status != "observed" for one in state.attempts)
     if budget == "$0.005":
         assert 0 < state.ledger.spent <= 0.005
 

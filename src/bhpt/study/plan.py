@@ -1,14 +1,10 @@
 """What a study is told once and never forgets."""
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
 from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
-
-MOST_EPOCHS = 100_000
-"""T at most: what is planned for an arm is held in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +33,6 @@ class Training:
             raise Misuse(f"a unit of {self.unit} epochs must be a multiple of {self.step}, above 0")
         if self.epochs < self.unit:
             raise Misuse(f"arms may train {self.epochs} epochs, less than a unit of {self.unit}")
-        if self.epochs > MOST_EPOCHS:
-            raise Misuse(
-                f"arms may train {self.epochs} epochs: at most {MOST_EPOCHS} can be planned; let "
-                "an epoch be more"
-            )
-        if self.untrained is not None and not math.isfinite(self.untrained):
-            raise Misuse(f"the loss of an untrained model must be finite, not {self.untrained}")
         if self.limit_s is not None and not self.limit_s > 0:
             raise Misuse(f"the limit of a unit must be more than 0 seconds, not {self.limit_s}")
         if self.retries < 0:

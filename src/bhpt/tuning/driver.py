@@ -50,6 +50,7 @@ Beat = Callable[[float], None]
 
 
 _CHEAP_S = 1.0  # a shorter unit's report may wait a moment, to be written with the next decision
+_ROUNDING_S = 0.01  # a smaller raise of what is paid for is none
 _LOCKED_S = 0.05  # between two looks at a locked store
 
 
@@ -96,6 +97,7 @@ class Driver:
         self._unsubmitted: dict[int, Resume] = {}
         self._started: dict[int, float] = {}  # since when their time is counted
         self._submitted: dict[int, float] = {}
+        self._paid: dict[int, float] = {}  # what the executor was told of `Job.paid_s`
         self._stops: dict[int, Stop] = {}
         self._drops: list[CheckpointDropped] = []
         self._view: View | None = None
@@ -311,6 +313,7 @@ class Driver:
                 except DiskFull as error:
                     self._pause(attempt, str(error), Usage())
                 self._started[number] = since
+                self._paid[number] = float("-inf")
                 self._submitted[number] = self._rooms.executor.now()
             else:
                 self._record(changed)
@@ -372,18 +375,20 @@ class Driver:
         said = verdict(self.state, attempt, busy, clock, grace) or self._overdue(attempt, now)
         if isinstance(said, Extend):
             self._record(Extended(attempt.number, said.cost, clock))
-            self._extend_paid(attempt.number, busy)
         elif said is not None:
             self._stops[attempt.number] = said
             paid = paid_s(self.state, attempt, busy, clock)
             left = grace if paid is None else min(grace, paid - busy)
             self._rooms.executor.stop(attempt.number, 0.0 if said.at_once else max(0.0, left))
+        self._extend_paid(attempt.number, busy)
 
     def _extend_paid(self, number: int, busy: float) -> None:
-        """Let a unit go on under its raised reservation, once that is in the log."""
+        """Let a unit go on under a raised reservation, once that is in the log."""
         paid = paid_s(self.state, self.state.attempts[number], busy, self.clock())
-        if paid is not None and not self.waiting:
-            self._rooms.executor.extend(number, paid)
+        if paid is None or self.waiting or paid <= self._paid[number] + _ROUNDING_S:
+            return
+        self._paid[number] = paid
+        self._rooms.executor.extend(number, paid)
 
     def _overdue(self, attempt: Attempt, now: float) -> Stop | None:
         """A unit that hangs although no limit was known when it was submitted.

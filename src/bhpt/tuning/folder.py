@@ -24,7 +24,6 @@ from bhpt.tuning.folder_mark import NAME as MARK
 from bhpt.tuning.folder_mark import FolderMark
 
 _KEPT = re.compile(r"attempt-(\d{6,})")
-_ARM = re.compile(r"arm-(\d{6,})")
 _SERVERS = Path(".bhpt")  # in the current folder: the files of studies on servers
 _LONGEST_NAME = 60
 
@@ -102,9 +101,7 @@ class StudyFolder:
     @property
     def holds_checkpoints(self) -> bool:
         """Whether any study has put a checkpoint or its mark here."""
-        arms = self.checkpoints.is_dir() and any(
-            _ARM.fullmatch(child.name) for child in self.checkpoints.iterdir()
-        )
+        arms = self.checkpoints.is_dir() and any(self.checkpoints.glob("arm-*/gen-*"))
         kept = self.best.is_dir() and any(self.best.iterdir())
         return arms or kept or os.path.lexists(self.root / MARK)
 
