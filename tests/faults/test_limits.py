@@ -149,6 +149,7 @@ def test_a_stop_at_the_deadline_kills_no_later_than_it(tmp_path: Path) -> None:
     session(new_log("1000s"), tmp_path / "files", run, options=Options(grace_s=5.0))
     assert stopped
     assert all(at + grace <= 1000.0 + 1e-6 for at, grace in stopped)
+    assert len(stopped) == 1  # nothing is started only to be stopped
 
 
 @pytest.mark.parametrize("grace", [math.nan, math.inf, -1.0])

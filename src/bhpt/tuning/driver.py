@@ -144,7 +144,7 @@ class Driver:
     def start_units(self) -> None:
         """Submit what was decided, and decide on more while slots are free."""
         self._submit()
-        while self._rooms.executor.free and not self._unsubmitted and self._writable():
+        while self._has_room() and not self._unsubmitted and self._writable():
             found = next_unit(
                 self.state,
                 self._rooms.policy,
@@ -162,6 +162,12 @@ class Driver:
             self._unsubmitted[found.decided.attempt] = resume
             self._record(*found.events)
             self._submit()
+
+    def _has_room(self) -> bool:
+        """Whether a slot is free, and a unit in it would not be asked to end at once."""
+        rules = self.state.ledger.budget.rules
+        closing = rules.is_closing(self.clock(), self._options.grace_s)
+        return bool(self._rooms.executor.free) and not closing
 
     def take(self, came: Report) -> None:
         """Log what came of a unit: report, checkpoint and settlement in one transaction."""

@@ -172,6 +172,10 @@ class BudgetKind(ABC):
         """Busy seconds, from its start, after which a unit must be dead even if nobody looks."""
         return float("inf")
 
+    def is_closing(self, clock: float, grace_s: float) -> bool:
+        """Whether a unit that started now would be asked to end at once."""
+        return False
+
     def start_limit_s(self, left: float, workers: int) -> float:
         """How long so many workers may take to start side by side, with so much left."""
         return float("inf")

@@ -41,12 +41,12 @@ class WallClock(Timed):
 
     def verdict(self, usage: UnitUsage) -> Enough | None:
         """Ask to stop in time before the deadline."""
-        late = usage.clock >= self.amount - self._notice(usage)
+        late = self.is_closing(usage.clock, usage.grace_s)
         return Enough("the deadline came first") if late else None
 
     def next_look(self, usage: UnitUsage) -> float:
         """Until it is asked to stop."""
-        return max(0.0, self.amount - self._notice(usage) - usage.clock)
+        return max(0.0, self.amount - self._notice(usage.grace_s) - usage.clock)
 
     def paid_s(self, usage: UnitUsage) -> float:
         """Until the deadline."""
@@ -56,9 +56,13 @@ class WallClock(Timed):
         """Until the deadline."""
         return left
 
-    def _notice(self, usage: UnitUsage) -> float:
+    def is_closing(self, clock: float, grace_s: float) -> bool:
+        """Whether only the time to end in good order is left."""
+        return clock >= self.amount - self._notice(grace_s)
+
+    def _notice(self, grace_s: float) -> float:
         """How long before the deadline a unit is asked to end: the grace is inside the budget."""
-        return min(usage.grace_s, _NOTICE * self.amount)
+        return min(grace_s, _NOTICE * self.amount)
 
     def used(self, spent: float, clock: float) -> float:
         """The time that has passed."""
