@@ -79,5 +79,6 @@ RUNS ?= 3
 bench-deadline: $(READY) ## deadlines of 30 s with units of unequal cost, RUNS of them
 	$(BIN)/python -m benchmarks.deadline --runs $(RUNS)
 
-soak: $(READY) ## kill a driver 200 times at random; it must end as if nobody had
+soak: $(READY) ## kill a driver 200 times at random, then attack studies in 1,000 steps
 	$(BIN)/python -m benchmarks.soak
+	$(BIN)/python -m benchmarks.fuzz --steps 1000

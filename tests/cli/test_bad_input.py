@@ -191,7 +191,7 @@ def test_more_budget_that_is_none(study: Folder, more: str) -> None:
 
 def test_export_refuses(study: Folder) -> None:
     before = study.files()
-    refused(study.bhpt("export", "s.db", "--format", "xls"), "csv, json or parquet")
+    refused(study.bhpt("export", "s.db", "--format", "xls"), "csv, json, parquet or archive")
     refused(study.bhpt("export", "s.db", "--rows", "lines"), "attempts")
     refused(study.bhpt("export", "s.db", "--out", "s.db"), "the study itself")
     refused(study.bhpt("export", "s.db", "--out", "nowhere/t.csv"), "nowhere/t.csv")

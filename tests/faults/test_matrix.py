@@ -59,7 +59,6 @@ MATRIX: dict[str, tuple[str, ...]] = {
         "faults/test_diverging.py::test_the_belief_takes_a_diverging_arm_for_a_bad_one",
         "tuning/test_driver.py::test_a_diverging_arm_is_charged_and_never_the_best",
         "study/test_study.py::test_losses_that_are_not_numbers_are_kept_and_never_the_best",
-        "executors/test_contract.py::test_losses_that_are_no_numbers_are_kept",
     ),
     "hung trainer": (
         "faults/test_processes.py::test_a_trainer_that_hangs_does_not_move_the_deadline",
@@ -95,6 +94,46 @@ MATRIX: dict[str, tuple[str, ...]] = {
         "executors/test_local_start.py::test_a_trainer_that_cannot_be_used_is_one_clear_line",
         "executors/test_local_start.py::test_what_was_printed_before_the_end_is_a_note",
         "tuning/test_tune.py::test_a_trainer_that_never_works_shows_what_it_said",
+    ),
+    "study copied without its write-ahead log; log file damaged or cut": (
+        "faults/test_copies.py::test_acknowledged_events_reach_the_main_file_soon",
+        "faults/test_copies.py::test_a_start_brings_everything_to_the_main_file",
+        "faults/test_copies.py::test_a_study_behind_its_folder_is_refused_and_nothing_is_lost",
+        "faults/test_copies.py::test_a_cut_write_ahead_log_is_refused_and_left_as_it_is",
+        "faults/test_copies.py::test_an_archive_of_a_running_study_can_be_resumed",
+    ),
+    "folder of another study, or another route to the same": (
+        "faults/test_copies.py::test_names_on_servers_share_no_folder",
+        "faults/test_copies.py::test_a_folder_of_another_study_is_refused_and_kept",
+        "faults/test_copies.py::test_an_orphaned_folder_is_not_wiped_by_a_new_study",
+        "faults/test_copies.py::test_all_checkpoints_missing_means_the_wrong_place",
+        "faults/test_copies.py::test_a_link_to_a_study_leads_to_its_checkpoints",
+        "faults/test_copies.py::test_a_folder_of_before_without_a_mark_is_still_found",
+    ),
+    "driver stopped, not dead": (
+        "faults/test_limits.py::test_limits_hold_though_the_driver_is_stopped",
+        "faults/test_limits.py::test_a_guard_that_was_killed_is_told_again",
+    ),
+    "slow start": (
+        "faults/test_limits.py::test_an_import_longer_than_the_deadline_ends_with_it",
+        "faults/test_limits.py::test_the_start_of_workers_is_charged",
+        "faults/test_limits.py::test_the_grace_is_inside_the_deadline",
+        "faults/test_limits.py::test_a_stop_at_the_deadline_kills_no_later_than_it",
+    ),
+    "database restarted": (
+        "faults/test_restarts.py::test_a_restarted_server_is_found_again",
+        "faults/test_restarts.py::test_a_server_that_stays_away_pauses_the_study",
+    ),
+    "best model damaged after it was kept": (
+        "faults/test_best_model.py::test_damage_to_one_copy_leaves_the_other",
+        "faults/test_best_model.py::test_the_kept_best_shares_no_file_with_a_checkpoint",
+        "faults/test_best_model.py::test_a_lost_best_model_is_said_and_is_a_failure",
+        "faults/test_best_model.py::test_a_trainer_that_keeps_writing_loses_nothing_else",
+    ),
+    "somebody else's study": (
+        "faults/test_strangers.py::test_a_strangers_trainer_does_not_run_unasked",
+        "faults/test_strangers.py::test_no_control_character_reaches_a_terminal",
+        "faults/test_strangers.py::test_no_formula_reaches_a_spreadsheet",
     ),
     "disk use": (
         "tuning/test_driver.py::test_the_cap_on_checkpoints_is_kept",

@@ -94,11 +94,11 @@ def test_no_room_for_a_log_pauses(tmp_path: Path, budget: Budget) -> None:
     run = executor()
     submit, count = run.submit, [0]
 
-    def full(job: Job) -> None:
+    def full(job: Job) -> float:
         count[0] += 1
         if count[0] == 4:
             raise DiskFull(28, "no room left: free some space there and resume")
-        submit(job)
+        return submit(job)
 
     run.submit = full  # type: ignore[method-assign]
     log = new_log(budget)
@@ -233,11 +233,11 @@ def test_a_live_trainer_that_dies_as_its_unit_starts_is_paid_for(tmp_path: Path)
     run = executor(freezes=False)
     submit, gone = run.submit, [0]
 
-    def dying(job: Job) -> None:
+    def dying(job: Job) -> float:
         if job.resume.live and not gone[0]:
             gone[0] = job.attempt
             run._alive.pop(job.arm)
-        submit(job)
+        return submit(job)
 
     run.submit = dying  # type: ignore[method-assign]
     log = new_log("40 epochs")
@@ -460,11 +460,11 @@ def test_a_locked_store_loses_nothing_and_nothing_runs_unlogged(tmp_path: Path) 
     submitted: list[int] = []
     submit = run.submit
 
-    def watched(job: Job) -> None:
+    def watched(job: Job) -> float:
         decided = [e.attempt for e in log.read() if isinstance(e, Decided)]
         assert job.attempt in decided
         submitted.append(job.attempt)
-        submit(job)
+        return submit(job)
 
     run.submit = watched  # type: ignore[method-assign]
     state = session(locking, tmp_path / "files", run)

@@ -108,6 +108,37 @@ def remove_tree(path: Path) -> None:
             shutil.rmtree(path)
         except FileNotFoundError:
             continue  # another removal was faster with some of it: see what is left
+        except (RecursionError, OSError) as error:
+            if isinstance(error, OSError) and error.errno != errno.ENAMETOOLONG:
+                raise
+            _remove_deep(path)
+
+
+def _remove_deep(root: Path) -> None:
+    """Remove a tree of any depth: what is in a folder is moved up to the root, level by level."""
+    top = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    moved = 0
+    try:
+        while names := os.listdir(top):  # noqa: PTH208  # of a descriptor
+            for name in names:
+                if not _is_folder(name, top):
+                    os.unlink(name, dir_fd=top)
+                    continue
+                folder = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=top)
+                try:
+                    for inside in os.listdir(folder):  # noqa: PTH208  # likewise
+                        moved += 1
+                        os.rename(inside, f"moved-{moved}", src_dir_fd=folder, dst_dir_fd=top)
+                finally:
+                    os.close(folder)
+                os.rmdir(name, dir_fd=top)
+    finally:
+        os.close(top)
+    root.rmdir()
+
+
+def _is_folder(name: str, parent: int) -> bool:
+    return stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode)
 
 
 def unlock(folder: Path) -> None:

@@ -12,18 +12,20 @@ every byte of the checkpoint.
 import hashlib
 import json
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from bhpt.checkpoints.disk import naming_full_disk, sync_all, write_private
+from bhpt.checkpoints.disk import naming_full_disk, sync, sync_all, write_private
 
 FILES = "files"
 MANIFEST = "manifest.json"
 _FORMAT = 1
 _CHUNK = 1 << 20
 _LARGEST_MANIFEST = 1 << 28
+_DEEPEST = 100  # folders within folders; deeper ones are a mistake, and paths have an end
 
 
 class UnsafeCheckpoint(ValueError):
@@ -116,13 +118,38 @@ def seal(files: Path) -> Seal:
     return manifest.seal()
 
 
+def copy_sealed(generation: Path, target: Path) -> None:
+    """Copy a sealed checkpoint to a new folder, on the disk when this returns.
+
+    Args:
+        generation: The folder with the manifest; `verify` the copy, not this.
+        target: Nothing may be there.
+
+    Raises:
+        ValueError: The folder does not hold what its manifest says.
+        OSError: Something cannot be read or written.
+    """
+    manifest = read_sealed(generation)
+    target.mkdir(mode=0o700)
+    (target / FILES).mkdir(mode=0o700)
+    for folder in manifest.folders:
+        (target / FILES / folder).mkdir(mode=0o700)
+    for entry in manifest.files:
+        inside = target / FILES / entry.path
+        shutil.copyfile(generation / FILES / entry.path, inside, follow_symlinks=False)
+    write_private(target / MANIFEST, read_manifest(generation))
+    paths = (*manifest.folders, *(entry.path for entry in manifest.files))
+    sync_all([*(target / FILES / path for path in paths), target / MANIFEST, target / FILES])
+    sync(target)
+
+
 def read_sealed(generation: Path) -> Manifest:
     """The manifest of a generation folder, checked against names and sizes but not contents.
 
     Raises:
         ValueError: The manifest is not readable, or the folder does not hold what it says.
     """
-    manifest = Manifest.from_bytes(_read_manifest(generation / MANIFEST))
+    manifest = Manifest.from_bytes(read_manifest(generation))
     folders, files = _scan(generation / FILES)
     if files != [(entry.path, entry.bytes) for entry in manifest.files]:
         raise ValueError("the files are not those of the manifest")
@@ -138,7 +165,7 @@ def verify(generation: Path, digest: str) -> None:
         ValueError: Something is missing, added or changed.
         OSError: Something cannot be read.
     """
-    content = _read_manifest(generation / MANIFEST)
+    content = read_manifest(generation)
     if hashlib.sha256(content).hexdigest() != digest:
         raise ValueError("the manifest is not the one in the study's log")
     for entry in read_sealed(generation).files:
@@ -163,6 +190,8 @@ def _scan(files: Path) -> tuple[list[str], list[tuple[str, int]]]:
 def _walk(folder: Path, inside: PurePosixPath) -> Iterator[tuple[str, os.stat_result]]:
     if not stat.S_ISDIR(folder.lstat().st_mode):
         raise UnsafeCheckpoint(f"{folder.name!r} is not a folder")
+    if len(inside.parts) > _DEEPEST:
+        raise UnsafeCheckpoint(f"the checkpoint has more than {_DEEPEST} folders in each other")
     with os.scandir(folder) as entries:
         for entry in entries:
             path = inside / entry.name
@@ -188,8 +217,14 @@ def _hash(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _read_manifest(path: Path) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+def read_manifest(generation: Path) -> bytes:
+    """The bytes of a generation's manifest, whose digest identifies the checkpoint.
+
+    Raises:
+        ValueError: It is too large to be one.
+        OSError: It cannot be read.
+    """
+    descriptor = os.open(generation / MANIFEST, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as file:
         content = file.read(_LARGEST_MANIFEST + 1)
     if len(content) > _LARGEST_MANIFEST:

@@ -1,15 +1,40 @@
-"""Standard output of commands: as wide as the terminal, or a fixed width in a pipe."""
+"""Standard output of commands: as wide as the terminal, or a fixed width in a pipe.
+
+Whatever a study, a trainer or another machine has said may be in what is printed. Nothing of it
+reaches a terminal as a control character: see `SafeConsole` and `printable`.
+"""
 
 import sys
+from collections.abc import Iterable
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 _PAGE = 120  # columns where there is no terminal
 
 
+class SafeConsole(Console):
+    """A console on which only rich itself can move the cursor or change colours."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """The segments of a renderable, without control characters in any text."""
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable() or segment.text == "\n":
+                yield segment
+            else:
+                yield Segment(printable(segment.text), segment.style)
+
+
+def printable(text: str) -> str:
+    """Somebody else's text of several lines, with blanks instead of control characters."""
+    return "".join(char if char.isprintable() or char in "\n\t" else " " for char in text)
+
+
 def page() -> Console:
     """A console on standard output."""
-    return Console() if sys.stdout.isatty() else Console(width=_PAGE)
+    return SafeConsole() if sys.stdout.isatty() else SafeConsole(width=_PAGE)
 
 
 def put(console: Console, *parts: RenderableType) -> None:

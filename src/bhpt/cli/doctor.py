@@ -198,6 +198,8 @@ def study_findings(study: str) -> Iterator[Finding]:
     alive = {True: "which runs", False: "which is gone: resume it", None: "elsewhere"}
     held = "nobody" if holder is None else f"{holder}, {alive[holder.is_alive()]}"
     yield Finding("held by", None, held)
+    whose = f"{seen.folder.root} is this study's and not ahead of it"
+    yield Finding("folder", seen.trouble is None, seen.trouble or whose)
     yield _checkpoints(seen)
 
 

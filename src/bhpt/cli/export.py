@@ -1,29 +1,36 @@
-"""`bhpt export`: a study as CSV, JSON or Parquet, to standard output or to a file."""
+"""`bhpt export`: a study as CSV, JSON or Parquet, to standard output or to a file.
+
+Or as an archive: one safe copy of all of it, to go on with elsewhere.
+"""
 
 import csv
 import io
 import json
 import os
+import shutil
 import sys
-from contextlib import suppress
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, get_args
 
 import typer
 
+from bhpt.cli.consoles import printable
 from bhpt.cli.read_study import read_snapshot
 from bhpt.domain import Misuse
 from bhpt.reports.tables import Table, TableName, as_json, table
 from bhpt.storage import Address
 from bhpt.study import State
 
-_FORMATS = ("csv", "json", "parquet")
+_FORMATS = ("csv", "json", "parquet", "archive")
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")  # what spreadsheets begin to compute at
 
 
 def export(
     study: Annotated[str, typer.Argument(help="Its file or address.", metavar="STUDY")],
     format_: Annotated[
-        str, typer.Option("--format", help="csv, json or parquet.", metavar="FORMAT")
+        str, typer.Option("--format", help="csv, json, parquet or archive.", metavar="FORMAT")
     ] = "csv",
     out: Annotated[
         Path | None, typer.Option(help="A file; standard output if not given.", metavar="FILE")
@@ -34,18 +41,45 @@ def export(
 ) -> None:
     """Write everything that was observed as a table, or all of a study as JSON."""
     if format_ not in _FORMATS:
-        raise Misuse(f"--format {format_!r}: use csv, json or parquet")
+        raise Misuse(f"--format {format_!r}: use csv, json, parquet or archive")
     name = _table_name(rows)
     if format_ == "parquet" and out is None and sys.stdout.isatty():
         raise Misuse("parquet is not for a terminal: give --out FILE")
     if out is not None:
         _refuse_study(out, Address.parse(study))
+    if format_ == "archive":
+        _archive(study, out)
+        return
     content = _written(read_snapshot(study).state, format_, name)
     if out is None:
+        if sys.stdout.isatty():
+            content = printable(content.decode()).encode()
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
     else:
-        _replace(out, content)
+        write_whole(out, lambda file: _write(file, content))
+
+
+def _archive(study: str, out: Path | None) -> None:
+    """Copy a study with its checkpoints to a tar file.
+
+    Raises:
+        Misuse: No file is named.
+    """
+    if out is None:
+        raise Misuse("an archive is a file: give --out STUDY.tar")
+    from bhpt.tuning.archive import write_archive  # with all that a study's folder needs
+
+    def fill(file: Path) -> None:
+        made = write_archive(study, file)
+        lost = f", {made.missing} more are damaged or gone" if made.missing else ""
+        print(
+            f"{made.events} events and {made.checkpoints} checkpoints in {out}{lost}; unpack it "
+            f"with `tar -xf {out}` and resume the file in it",
+            file=sys.stderr,
+        )
+
+    write_whole(out, fill)
 
 
 def _table_name(text: str) -> TableName:
@@ -66,11 +100,33 @@ def _written(state: State, format_: str, name: TableName) -> bytes:
 def as_csv(found: Table) -> str:
     """A table with a header; lists and other odd values as JSON, nothing as an empty cell."""
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, found.columns, lineterminator="\n")
-    writer.writeheader()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([_plain(name) for name in found.columns])
     for row in found.rows:
-        writer.writerow({name: _cell(value) for name, value in row.items()})
+        writer.writerow([_cell(row[name]) for name in found.columns])
     return text.getvalue()
+
+
+def _storable(value: object) -> object:
+    """A value whose text every encoding can hold."""
+    if not isinstance(value, str):
+        return value
+    return value.encode("utf-8", "backslashreplace").decode()
+
+
+def _plain(text: str) -> str:
+    """A text that no spreadsheet takes for a formula, and that every encoding can hold.
+
+    What begins like a formula gets an apostrophe in front, unless it is a number.
+    """
+    text = text.encode("utf-8", "backslashreplace").decode()
+    if not text.startswith(_FORMULAS):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
 
 
 def as_parquet(found: Table) -> bytes:
@@ -93,16 +149,18 @@ def as_parquet(found: Table) -> bytes:
             values = [None if value is None else json.dumps(value) for value in values]
         elif kinds == {int, float}:
             values = [value if value is None else float(str(value)) for value in values]
-        columns[name] = values
+        columns[name] = [_storable(value) for value in values]
     sink = io.BytesIO()
     parquet.write_table(pyarrow.table(columns), sink)
     return sink.getvalue()
 
 
 def _cell(value: object) -> object:
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
+    if isinstance(value, str):
+        return _plain(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
         return value
-    return "" if value is None else json.dumps(value)
+    return "" if value is None else _plain(json.dumps(value))
 
 
 def _refuse_study(out: Path, address: Address) -> None:
@@ -110,13 +168,36 @@ def _refuse_study(out: Path, address: Address) -> None:
         raise Misuse(f"--out {out} is the study itself: name another file")
 
 
-def _replace(out: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+def _write(file: Path, content: bytes) -> None:
+    file.write_bytes(content)
+
+
+def write_whole(out: Path, fill: Callable[[Path], None]) -> None:
+    """Write a file whole or not at all; a device or a pipe is written to, never replaced.
+
+    Args:
+        out: Where to.
+        fill: Writes a file of the name that it is given.
+
+    Raises:
+        Misuse: It cannot be written.
+    """
     try:
-        temporary.write_bytes(content)
-        temporary.replace(out)
+        special = out.exists() and not out.is_file()
+        if out.is_dir():
+            raise Misuse(f"cannot write {out}: it is a folder")
+        if special:
+            with tempfile.TemporaryDirectory() as folder:
+                fill(Path(folder, "content"))
+                with Path(folder, "content").open("rb") as source, out.open("wb") as sink:
+                    shutil.copyfileobj(source, sink)
+            return
+        target = out.resolve()  # a link keeps leading there
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        try:
+            fill(temporary)
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
     except OSError as error:
-        with suppress(OSError):  # it may not have been created
-            temporary.unlink()
         raise Misuse(f"cannot write {out}: {error.strerror}") from None

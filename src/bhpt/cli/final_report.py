@@ -28,6 +28,8 @@ def print_report(result: Result, console: Console) -> None:
 
 def _headline(result: Result, progress: Progress) -> str:
     word = "Interrupted" if result.status == "interrupted" else "Done"
+    if word == "Done" and is_exhausted(result.state):
+        word = "Done, nothing is left to train"
     failed = f", {progress.failures} stopped or failed" if progress.failures else ""
     return (
         f"{word}: {progress.budget.rules.used_text(progress.used)} used in "
@@ -46,8 +48,13 @@ def _best(result: Result, progress: Progress) -> Iterator[tuple[str, Text]]:
     )
     for name, value in result.best_config.items():
         yield f"  {value_text(name)}", Text(value_text(value), "cyan")
-    kept = "none: the trainer saves nothing"
-    yield "checkpoint", Text(str(result.best_checkpoint or kept))
+    yield "checkpoint", Text(_checkpoint(result))
+
+
+def _checkpoint(result: Result) -> str:
+    if result.is_checkpoint_lost:
+        return "LOST: it was saved, but has been damaged or removed since"
+    return str(result.best_checkpoint or "none: the trainer saves nothing")
 
 
 def _next(result: Result, progress: Progress) -> Iterator[tuple[str, Text]]:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from rich.console import Console
 from rich.live import Live
 
+from bhpt.cli.consoles import SafeConsole, printable
 from bhpt.cli.formatting import interval_text, loss_text
 from bhpt.cli.renderables import view_of
 from bhpt.domain import Misuse
@@ -161,7 +161,7 @@ def watching(mode: Mode, title: str, predict: Predict) -> Iterator[Watch]:
         if mode == "plain" or (mode == "auto" and not sys.stderr.isatty()):
             yield PlainLines(pressed, _to_stderr, predict)
             return
-        console = Console(stderr=True)
+        console = SafeConsole(stderr=True)
         clock = StudyClock()
         with Live(console=console, auto_refresh=False, transient=True) as live:
 
@@ -173,4 +173,4 @@ def watching(mode: Mode, title: str, predict: Predict) -> Iterator[Watch]:
 
 
 def _to_stderr(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    print(printable(line), file=sys.stderr, flush=True)

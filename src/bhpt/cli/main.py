@@ -111,9 +111,14 @@ def _say(line: str, status_: int, notes: Sequence[str] = ()) -> int:
     """Print an error, what a trainer printed last before it."""
     for note in notes:
         for printed in note.splitlines():
-            print(f"  | {printed}", file=sys.stderr)
-    print(f"bhpt: {line}", file=sys.stderr)
+            print(f"  | {_shown(printed)}", file=sys.stderr)
+    print(f"bhpt: {_shown(line)}", file=sys.stderr)
     return status_
+
+
+def _shown(text: str) -> str:
+    """A text that may come from anywhere, without control characters and lone surrogates."""
+    return "".join(char if char.isprintable() or char == "\t" else " " for char in text)
 
 
 if __name__ == "__main__":

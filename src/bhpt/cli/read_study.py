@@ -4,12 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bhpt.domain import Misuse
-from bhpt.storage import Address, Lease, read_store
+from bhpt.storage import Address, Lease, Reader, read_store
 from bhpt.storage.collecting import not_collecting
 from bhpt.study import State
 from bhpt.study.events import Event
 from bhpt.study.state import apply, start
-from bhpt.tuning.folder import StudyFolder
+from bhpt.tuning.folder import StudyFolder, logged_checkpoints
+from bhpt.tuning.ownership import trouble
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +23,7 @@ class StudySnapshot:
         state: What its events fold to.
         lease: Which driver holds it.
         changed: When its last event was written, ISO 8601 in UTC.
+        trouble: Why it could not be resumed with that folder, None if it could.
     """
 
     address: Address
@@ -29,6 +31,7 @@ class StudySnapshot:
     state: State
     lease: Lease
     changed: str
+    trouble: str | None
 
     @property
     def is_running(self) -> bool | None:
@@ -47,7 +50,14 @@ def read_snapshot(study: str) -> StudySnapshot:
         lease = reader.lease()
         with not_collecting():
             state, changed = _fold(reader.stream())
-    return StudySnapshot(address, StudyFolder.of(address), state, lease, changed)
+        folder = StudyFolder.find(address, reader.identity(), logged_checkpoints(state))
+        found = _trouble(folder, reader, state)
+    return StudySnapshot(address, folder, state, lease, changed, found)
+
+
+def _trouble(folder: StudyFolder, reader: Reader, state: State) -> str | None:
+    """What is wrong with the folder; a study of ask and tell has none."""
+    return None if state.plan.trainer is None else trouble(folder, reader, state)
 
 
 def _fold(recorded: Iterable[tuple[Event, str]]) -> tuple[State, str]:

@@ -6,7 +6,7 @@ import typer
 from rich.text import Text
 
 from bhpt.cli.consoles import page, put
-from bhpt.cli.formatting import resume_command
+from bhpt.cli.formatting import one_line, resume_command
 from bhpt.cli.read_study import StudySnapshot, read_snapshot
 from bhpt.cli.renderables import flights_table, standings_table, summary
 from bhpt.reports.progress import progress_of
@@ -21,6 +21,8 @@ def status(
     clock = max(seen.state.clock, seen.lease.clock) if seen.is_running else seen.state.clock
     progress = progress_of(seen.state, clock)
     console.print(Text.assemble((str(seen.address), "bold"), f": {_phase(seen)}"), soft_wrap=True)
+    if seen.trouble is not None:
+        console.print(Text(f"warning: {one_line(seen.trouble)}", "bold red"), soft_wrap=True)
     put(console, summary(progress))
     if progress.flights:
         put(console, Text(), flights_table(progress.flights))

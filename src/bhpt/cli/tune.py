@@ -13,7 +13,7 @@ from typing import Annotated, get_args
 import typer
 
 from bhpt.cli import threads
-from bhpt.cli.consoles import page
+from bhpt.cli.consoles import page, printable
 from bhpt.cli.errors import CommandFailed, Interrupted
 from bhpt.cli.final_report import print_report
 from bhpt.cli.formatting import resume_command
@@ -34,6 +34,7 @@ from bhpt.tuning import tune as tune_study
 
 _LOOK_S = 0.25  # between two looks at a running study
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_LARGEST_SIZE = 2.0**63
 _SIZE = re.compile(r"(\d+(?:\.\d*)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 _FILE_SUFFIXES = (".json", ".yaml", ".yml")
 
@@ -46,6 +47,14 @@ DiskCap = Annotated[
 ]
 Grace = Annotated[
     float, typer.Option(help="Seconds between asking a unit to end and killing it.", metavar="S")
+]
+
+Patience = Annotated[
+    float,
+    typer.Option(
+        help="Seconds to wait for a locked or restarted store when nothing trains; then pause.",
+        metavar="S",
+    ),
 ]
 
 
@@ -108,11 +117,12 @@ def tune(
     ] = 2,
     disk_cap: DiskCap = None,
     grace: Grace = 5.0,
+    patience: Patience = 120.0,
     progress: Progress = "auto",
 ) -> None:
     """Find the best model that a budget can buy."""
     mode = _mode(progress)
-    options = _options(disk_cap, grace)
+    options = _options(disk_cap, grace, patience)
     spec = _spec(trainer, command)
     objective = _objective(metric, direction)
     parsed = Budget.parse(budget, price_per_hour)
@@ -161,13 +171,25 @@ def resume(
     policy: Annotated[
         str | None, typer.Option(help="Another policy from here on; see `bhpt policies`.")
     ] = None,
+    trust: Annotated[
+        bool,
+        typer.Option("--trust", help="Run the trainer of a study that somebody else has made."),
+    ] = False,
+    without_checkpoints: Annotated[
+        bool,
+        typer.Option(
+            "--without-checkpoints",
+            help="Go on although the checkpoints are elsewhere, and train what is needed again.",
+        ),
+    ] = False,
     disk_cap: DiskCap = None,
     grace: Grace = 5.0,
+    patience: Patience = 120.0,
     progress: Progress = "auto",
 ) -> None:
     """Go on with a study from where it was, with more budget if you like."""
     mode = _mode(progress)
-    options = _options(disk_cap, grace)
+    options = _options(disk_cap, grace, patience)
     _run(
         mode,
         study,
@@ -182,8 +204,17 @@ def resume(
             watch=watch,
             memory=memory,
             note=partial(print, file=sys.stderr),
+            without_checkpoints=without_checkpoints,
+            trust=trust or _asked,
         ),
     )
+
+
+def _asked(what: str) -> bool:
+    """Ask the person at the terminal whether to run what a study remembers; nobody there is no."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    return typer.confirm(f"{printable(what)}. Run it?", err=True)
 
 
 def _run(
@@ -214,6 +245,11 @@ def _run(
     print_report(result, page())
     if result.status == "interrupted":
         raise Interrupted(f"go on with: {resume_command(result.study)}")
+    if result.is_checkpoint_lost:
+        raise CommandFailed(
+            "the checkpoint of the best model was damaged or removed after it was saved: more "
+            "budget trains that configuration again"
+        )
     if result.best_config is None:
         raise CommandFailed(
             f"no finite {result.state.plan.objective.metric} was seen: every configuration diverged"
@@ -235,9 +271,9 @@ def _mode(text: str) -> Mode:
     raise Misuse(f"--progress {text!r}: use auto, live, plain or off")
 
 
-def _options(disk_cap: str | None, grace: float) -> Options:
+def _options(disk_cap: str | None, grace: float, patience: float) -> Options:
     cap = None if disk_cap is None else size_in_bytes(disk_cap)
-    return Options(grace_s=grace, checkpoint_cap=cap, look_s=_LOOK_S)
+    return Options(grace, cap, look_s=_LOOK_S, patience_s=patience)
 
 
 def size_in_bytes(text: str) -> int:
@@ -246,7 +282,10 @@ def size_in_bytes(text: str) -> int:
     if found is None or not float(found[1]) > 0:
         raise Misuse(f"--disk-cap {text!r} is not a size: write 500MB or 20GB")
     base = 1024 if found[3] else 1000
-    return int(float(found[1]) * base ** _POWERS[found[2].lower()])
+    size = float(found[1]) * base ** _POWERS[found[2].lower()]
+    if size > _LARGEST_SIZE:
+        raise Misuse(f"--disk-cap {text[:40]!r} is more than any disk holds: write 500MB or 20GB")
+    return int(size)
 
 
 def _spec(trainer: str | None, command: str | None) -> TrainerSpec:

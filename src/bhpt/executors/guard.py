@@ -1,11 +1,21 @@
-"""Ends every process of an executor, also when the driver itself was killed.
+"""Ends every process of an executor, also when the driver itself was killed or stopped.
 
-Run as a script, this is the guard: a process of its own that waits until the driver is gone and
-then kills what is left. It imports nothing but the standard library, so it costs next to nothing.
+Run as a script, this is the guard: a process of its own that ends a worker when its time is up,
+and everything when the driver is gone. So limits hold although a driver may be stopped by Ctrl-Z
+or a debugger. It imports nothing but the standard library, so it costs next to nothing.
+
+The driver writes lines to it, times on the monotonic clock, which all processes share:
+
+    limit TOKEN SESSION TIME    end that worker then
+    lift TOKEN                  no longer
+    quit                        nothing is left to guard
+
+and reads `ended TOKEN TIME` for each worker that was ended.
 
 Workers lead sessions of their own and carry a token in their environment, which their
 descendants inherit. So a process belongs to a worker if it is in its session (even with a cleared
-environment) or carries its token (even after it moved to another session).
+environment), carries its token (even after it moved to another session), or descends from one of
+these: a worker adopts the orphans below it, where the system lets it.
 """
 
 import os
@@ -21,28 +31,64 @@ _PROC = Path("/proc")
 _ROUNDS = 200
 _PAUSE_S = 0.01
 _QUIET_ROUNDS = 3
+_LOOK_S = 1.0  # between two looks whether the driver still lives
+_CHUNK = 1 << 16
 
 
 def members(token: str, session: int | None = None) -> set[int]:
     """Living processes that belong to a token or a session, without this one."""
-    found = {}
-    sessions = set() if session is None else {session}
+    found = _others()
+    marked = {pid for pid in found if _carries(token, pid)}
+    sessions = {found[pid][1] for pid in marked if found[pid][1] in marked}
+    if session is not None:
+        sessions.add(session)
+    ours = marked | {pid for pid, (_, leader) in found.items() if leader in sessions}
+    return ours | _descendants(ours, found)
+
+
+def end_descendants() -> None:
+    """Kill whatever this process has started or adopted; what cannot die is left in the end."""
+    for _ in range(_ROUNDS):
+        found = _descendants({os.getpid()}, _others()) if _PROC.is_dir() else set()
+        if not found:
+            return
+        for pid in found:
+            with suppress(ProcessLookupError, PermissionError):  # gone in the meantime
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(_PAUSE_S)
+
+
+def _others() -> dict[int, tuple[int, int]]:
+    """Parent and session of every living process but this one."""
+    found: dict[int, tuple[int, int]] = {}
     for folder in _PROC.iterdir():
         if folder.name.isdigit() and int(folder.name) != os.getpid():
-            found[int(folder.name)] = _session(folder)
-    marked = {pid for pid, leader in found.items() if leader and _carries(token, pid)}
-    sessions |= {found[pid] for pid in marked if found[pid] in marked}
-    return marked | {pid for pid, leader in found.items() if leader in sessions}
+            kin = _kin(folder)
+            if kin is not None:
+                found[int(folder.name)] = kin
+    return found
+
+
+def _descendants(ours: set[int], found: dict[int, tuple[int, int]]) -> set[int]:
+    """Children of these processes, and theirs: a worker adopts the orphans below it."""
+    children: dict[int, set[int]] = {}
+    for pid, (parent, _) in found.items():
+        children.setdefault(parent, set()).add(pid)
+    reached: set[int] = set()
+    todo = list(ours)
+    while todo:
+        added = children.get(todo.pop(), set()) - reached - ours
+        reached |= added
+        todo += added
+    return reached
 
 
 def send(sign: signal.Signals, token: str, session: int | None = None) -> set[int]:
     """Signal everything that belongs to a token or a session, and say what that was."""
+    found = members(token, session) if _PROC.is_dir() else set()  # while parents still live
     if session is not None:
         with suppress(ProcessLookupError, PermissionError):  # no members left, or only zombies
             os.killpg(session, sign)
-    if not _PROC.is_dir():
-        return set()
-    found = members(token, session)
     for pid in found:
         with suppress(ProcessLookupError, PermissionError):  # gone in the meantime
             os.kill(pid, sign)
@@ -60,26 +106,54 @@ def end(token: str, session: int | None = None, quiet_rounds: int = 1) -> None:
 
 
 def watch(token: str, parent: int) -> None:
-    """Wait for the driver to say goodbye (one byte) or to be gone, and in that case clean up."""
+    """Keep the limits until the driver says goodbye or is gone, and in that case clean up."""
     for sign in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(sign, signal.SIG_IGN)
+    limits: dict[str, tuple[int, float]] = {}
+    held = b""
     while os.getppid() == parent:
-        readable, _, _ = select.select([0], [], [], 1.0)
+        wait = min((at - time.monotonic() for _, at in limits.values()), default=_LOOK_S)
+        readable, _, _ = select.select([0], [], [], min(max(0.0, wait), _LOOK_S))
         if readable:
-            if os.read(0, 1):
+            chunk = os.read(0, _CHUNK)
+            if not chunk:
+                break
+            *lines, held = (held + chunk).split(b"\n")
+            if b"quit" in lines:
                 return
-            break
+            for line in lines:
+                _note(limits, line.decode("ascii").split())
+        _keep(limits)
     end(token, quiet_rounds=_QUIET_ROUNDS)
 
 
-def _session(folder: Path) -> int:
-    """The session of a process, 0 if it is gone or a zombie."""
+def _note(limits: dict[str, tuple[int, float]], words: list[str]) -> None:
+    """Remember or forget the limit of a worker."""
+    match words:
+        case ["limit", token, session, at]:
+            limits[token] = (int(session), float(at))
+        case ["lift", token]:
+            limits.pop(token, None)
+
+
+def _keep(limits: dict[str, tuple[int, float]]) -> None:
+    """End every worker whose time is up, and say so."""
+    now = time.monotonic()
+    for token in [token for token, (_, at) in limits.items() if at <= now]:
+        session, _ = limits.pop(token)
+        end(token, session)
+        with suppress(BrokenPipeError):  # the driver is gone: seen in a moment
+            os.write(1, f"ended {token} {now!r}\n".encode("ascii"))
+
+
+def _kin(folder: Path) -> tuple[int, int] | None:
+    """Parent and session of a process; None if it is gone or a zombie."""
     try:
         stat = (folder / "stat").read_bytes()
     except OSError:
-        return 0
-    state, _, _, session = stat.rpartition(b")")[2].split()[:4]
-    return 0 if state in {b"Z", b"X"} else int(session)
+        return None
+    state, parent, _, session = stat.rpartition(b")")[2].split()[:4]
+    return None if state in {b"Z", b"X"} else (int(parent), int(session))
 
 
 def _carries(token: str, pid: int) -> bool:

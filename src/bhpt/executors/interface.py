@@ -37,6 +37,8 @@ class Job:
         resume: Where to start, at most at `done`.
         limit_s: Seconds after which the job is killed, None for no limit.
         objective: Which metric counts.
+        paid_s: Seconds, from when its time is counted, that its budget pays for; None for no end.
+            Then it is killed even if nobody polls: a driver may be stopped, too.
     """
 
     attempt: int
@@ -48,6 +50,7 @@ class Job:
     resume: Resume = field(default_factory=Resume)
     limit_s: float | None = None
     objective: Objective = field(default_factory=Objective)
+    paid_s: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse what a worker could only misunderstand."""
@@ -154,8 +157,17 @@ class Executor(Protocol):
         """Whether a live trainer of this arm, at exactly this epoch, could go on now."""
         ...
 
-    def submit(self, job: Job) -> None:
+    @property
+    def start_s(self) -> float:
+        """Seconds that it took to start, before a job could be submitted: they are charged."""
+        ...
+
+    def submit(self, job: Job) -> float:
         """Start a job in a free slot.
+
+        Returns:
+            Since when its time is counted: now, or earlier by the time that it took to start the
+            worker which it is the first job of.
 
         Raises:
             Misuse: No slot is free, or the attempt or its arm is already running.
@@ -169,6 +181,10 @@ class Executor(Protocol):
         Limits are enforced here, so a driver must keep polling. Returns an empty list at once
         when nothing runs.
         """
+        ...
+
+    def extend(self, attempt: int, paid_s: float) -> None:
+        """Change `Job.paid_s` of a running job; nothing happens if it has ended already."""
         ...
 
     def stop(self, attempt: int, grace: float) -> None:

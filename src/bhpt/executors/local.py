@@ -11,6 +11,7 @@ import time
 from multiprocessing.connection import wait
 from pathlib import Path
 
+from bhpt.checkpoints.disk import refuse_elsewhere
 from bhpt.domain.closing import Closing
 from bhpt.domain.errors import Misuse
 from bhpt.domain.results import Failure, FailureKind
@@ -57,6 +58,7 @@ class LocalExecutor(Closing):
             for i in range(slots)
         ]
         self._guard: Guard | None = None
+        self._start_s = 0.0
         self._reports: list[Report] = []
         self._closed = False
 
@@ -69,6 +71,11 @@ class LocalExecutor(Closing):
     def free(self) -> int:
         """How many jobs could be submitted now."""
         return sum(slot.is_free for slot in self._slots)
+
+    @property
+    def start_s(self) -> float:
+        """How long `start` took."""
+        return self._start_s
 
     def now(self) -> float:
         """The monotonic clock."""
@@ -85,6 +92,7 @@ class LocalExecutor(Closing):
                 that it printed are a note of the error. Nothing is left behind.
         """
         made = [path for path in (self._logs, *self._logs.parents) if not path.exists()]
+        began = self.now()
         try:
             self._prepare()
             for slot in self._slots:
@@ -97,18 +105,24 @@ class LocalExecutor(Closing):
             self.close()
             self._unmake(made)
             raise
+        self._start_s = self.now() - began
 
     def can_resume(self, arm: int, epoch: int) -> bool:
         """Whether the arm's trainer lives in a free slot, at exactly this epoch."""
         self._tend()
         return self._holder(arm, epoch) is not None
 
-    def submit(self, job: Job) -> None:
+    def submit(self, job: Job) -> float:
         """Give a job to the slot that has its trainer alive, else to one that has least to lose."""
         self._tend()
         self._refuse(job)
-        self._prepare()
-        self._slot_for(job).give(job)
+        return self._slot_for(job).give(job, self._prepare())
+
+    def extend(self, attempt: int, paid_s: float) -> None:
+        """Change when the guard ends a job."""
+        for slot in self._slots:
+            if slot.job is not None and slot.job.attempt == attempt:
+                slot.extend(paid_s)
 
     def poll(self, timeout: float | None = None) -> list[Report]:
         """Look after the workers until there is something to report."""
@@ -149,11 +163,13 @@ class LocalExecutor(Closing):
             guard.end(self._token)
             self._guard.dismiss()
 
-    def _prepare(self) -> None:
-        """What has to be there before a worker is."""
+    def _prepare(self) -> Guard:
+        """What has to be there before a worker is: a folder for its log, and the guard."""
+        refuse_elsewhere(self._logs)
         self._logs.mkdir(parents=True, mode=0o700, exist_ok=True)
         if self._guard is None:
             self._guard = Guard(self._token)
+        return self._guard
 
     def _refuse_unusable(self) -> None:
         """Once one worker could not import the trainer, none can."""

@@ -59,9 +59,9 @@ class WorkerProcess:
         self, process: subprocess.Popen[bytes], connection: socket.socket, token: str
     ) -> None:
         self.hung_up = False
+        self.token = token
         self._process = process
         self._connection = connection
-        self._token = token
         self._held = b""
 
     @classmethod
@@ -137,7 +137,7 @@ class WorkerProcess:
 
     def signal(self, sign: signal.Signals) -> None:
         """Signal it and everything that it started."""
-        guard.send(sign, self._token, self.pid)
+        guard.send(sign, self.token, self.pid)
 
     def hang_up(self) -> None:
         """Tell it that there is no more to do."""
@@ -145,18 +145,46 @@ class WorkerProcess:
 
     def bury(self) -> int:
         """End what a dead worker left running and return its exit status."""
-        guard.end(self._token, self.pid)
+        guard.end(self.token, self.pid)
         self._connection.close()
         return self._process.wait()
 
 
 class Guard:
-    """The process that ends all workers if the driver dies; started anew if it is killed."""
+    """The process that keeps limits and ends all workers if the driver dies.
+
+    It is started anew if it is killed, and told again what it has to know.
+    """
 
     def __init__(self, token: str) -> None:
         self._token = token
         self._lost = 0
+        self._limits: dict[str, str] = {}
+        self._ended: dict[str, float] = {}
+        self._held = b""
         self._process = self._start()
+
+    def limit(self, worker: WorkerProcess, at: float) -> None:
+        """End a worker at a time of the monotonic clock, whatever becomes of the driver."""
+        line = f"limit {worker.token} {worker.pid} {at!r}\n"
+        self._limits[worker.token] = line
+        self._tell(line)
+
+    def lift(self, worker: WorkerProcess) -> None:
+        """The worker has no limit any more."""
+        if self._limits.pop(worker.token, None) is not None:
+            self._tell(f"lift {worker.token}\n")
+
+    def ended_at(self, worker: WorkerProcess) -> float | None:
+        """When the guard has ended a worker at its limit; None if it has not."""
+        stream = self._process.stdout
+        while stream is not None and (chunk := stream.read(_CHUNK)):
+            self._held += chunk
+        *lines, self._held = self._held.split(b"\n")
+        for line in lines:
+            _, token, at = line.decode("ascii").split()
+            self._ended[token] = float(at)
+        return self._ended.get(worker.token)
 
     def check(self) -> None:
         """Start another one if it is gone.
@@ -174,31 +202,42 @@ class Guard:
                 "find out what kills it before tuning on"
             )
         self._process = self._start()
+        for line in self._limits.values():
+            self._tell(line)
 
     def dismiss(self) -> None:
         """Let it go without doing anything."""
-        if self._process.stdin is not None:
-            with suppress(BrokenPipeError):
-                self._process.stdin.write(b"q")
-                self._process.stdin.flush()
+        self._tell("quit\n")
         self._process.wait()
         self._release()
 
-    def _release(self) -> None:
+    def _tell(self, line: str) -> None:
+        """Write a line; a guard that is gone is started anew and told by `check`."""
         if self._process.stdin is not None:
             with suppress(BrokenPipeError):
-                self._process.stdin.close()
+                self._process.stdin.write(line.encode("ascii"))
+                self._process.stdin.flush()
+
+    def _release(self) -> None:
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with suppress(BrokenPipeError):
+                    stream.close()
 
     def _start(self) -> subprocess.Popen[bytes]:
         script = str(Path(guard.__file__))
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-I", "-S", script, self._token, str(os.getpid())],
             stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            bufsize=0,
             cwd="/",
             start_new_session=True,
         )
+        if process.stdout is not None:
+            os.set_blocking(process.stdout.fileno(), False)
+        return process
 
 
 def wait_until_dead(workers: list[WorkerProcess], seconds: float) -> list[WorkerProcess]:

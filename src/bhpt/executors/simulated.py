@@ -97,8 +97,13 @@ class SimulatedExecutor:
         """Whether the arm's trainer lives, at exactly this epoch."""
         return self._alive.get(arm) == epoch
 
-    def submit(self, job: Job) -> None:
-        """Work out at once what will come of a job and when."""
+    @property
+    def start_s(self) -> float:
+        """It takes no time to start."""
+        return 0.0
+
+    def submit(self, job: Job) -> float:
+        """Work out at once what will come of a job and when; its time is counted from now."""
         self._refuse(job)
         self._check_resume(job)
         self._alive.pop(job.arm, None)
@@ -109,6 +114,10 @@ class SimulatedExecutor:
         slot = next(index for index in range(self._slots) if index not in used)
         now = self._clock
         self._flights.append(_Flight(job, slot, now, now + lasts, failure))
+        return now
+
+    def extend(self, attempt: int, paid_s: float) -> None:
+        """A driver over a virtual clock is never stopped, so it keeps this limit itself."""
 
     def poll(self, timeout: float | None = None) -> list[Report]:
         """Let the clock jump to the next report, or by `timeout` if there is none until then."""

@@ -14,7 +14,7 @@ from bhpt.executors.interface import Job, Report, Running
 from bhpt.executors.live_trainers import Alive
 from bhpt.executors.logs import SlotLog
 from bhpt.executors.messages import Order, Ready, Reply, Unusable
-from bhpt.executors.processes import WorkerProcess, wait_until_dead
+from bhpt.executors.processes import Guard, WorkerProcess, wait_until_dead
 from bhpt.trainers.exit_words import how_it_ended
 from bhpt.trainers.specs import TrainerSpec
 
@@ -78,6 +78,10 @@ class Slot:
         self._ending: Failure | None = None
         self._failed_in_a_row = 0
         self._keeps = 1
+        self._guard: Guard | None = None
+        self._spawned_at = 0.0
+        self._unpaid_s = 0.0  # how long the worker took to start, if no job has paid for it
+        self._ended_at: float | None = None  # by the guard
 
     @property
     def is_free(self) -> bool:
@@ -122,20 +126,37 @@ class Slot:
         self._worker = WorkerProcess.start(
             self._crew.trainer, self.log, token, self.index, self._crew.slots
         )
-        self._limit_at = time.monotonic() + self._crew.options.start_limit_s
+        self._spawned_at = time.monotonic()
+        self._unpaid_s = 0.0
+        self._limit_at = self._spawned_at + self._crew.options.start_limit_s
         return self._worker
 
-    def give(self, job: Job) -> None:
-        """Run a job; one that goes on with a live trainer is given to the slot that holds it."""
+    def give(self, job: Job, guard: Guard) -> float:
+        """Run a job; one that goes on with a live trainer is given to the slot that holds it.
+
+        Returns:
+            Since when its time is counted: the first job of a worker pays for its start.
+        """
         now = time.monotonic()
         worker = self._worker or self.spawn()
-        order = Order(job, now, drop=self.alive.give_up(job.arm))
+        since = now - self._unpaid_s if self.is_ready else min(now, self._spawned_at)
+        self._unpaid_s = 0.0
+        order = Order(job, since, drop=self.alive.give_up(job.arm))
+        self._guard = guard
+        if job.paid_s is not None:
+            guard.limit(worker, since + job.paid_s)
         self.log.mark(f"attempt {job.attempt}: arm {job.arm} from epoch {job.done + 1}")
         self._order = order
         self.last_used = now
         if self.is_ready:
             self._limit_at = _after(now, job.limit_s)
         worker.send(order)
+        return since
+
+    def extend(self, paid_s: float) -> None:
+        """Change when the guard ends the job."""
+        if self._order is not None and self._worker is not None and self._guard is not None:
+            self._guard.limit(self._worker, self._order.submitted + paid_s)
 
     def tend(self) -> Report | None:
         """Hear the worker, notice its death, enforce limits; the report of the job if it ended."""
@@ -193,6 +214,8 @@ class Slot:
         match reply:
             case Ready():
                 self.is_ready = True
+                if self._order is None:
+                    self._unpaid_s = time.monotonic() - self._spawned_at
                 self._keeps = self._crew.options.keep_alive if reply.kind == "generator" else 1
                 limit = None if self._order is None else self._order.job.limit_s
                 self._limit_at = _after(time.monotonic(), limit)
@@ -217,6 +240,7 @@ class Slot:
             self._failed_in_a_row += 1
         self._order = None
         self._limit_at = None
+        self._lift()
         if self._ending is not None or self._failed_in_a_row >= _FAILURES_IN_A_ROW:
             self._retire()
         return came
@@ -238,14 +262,19 @@ class Slot:
         if not self.is_ready or self._order is None:
             what = f"importing {self._crew.trainer} took more than"
             limit = self._crew.options.start_limit_s
-            return Failure(FailureKind.IMPORT_FAILED, f"{what} {limit:g} s")
+            return Failure(
+                FailureKind.IMPORT_FAILED, f"{what} {limit:g} s, all that there was for it"
+            )
         limit = self._order.job.limit_s or 0.0
         return Failure(FailureKind.TIMED_OUT, f"it ran past its limit of {limit:g} s")
 
     def _bury(self, worker: WorkerProcess) -> Report | None:
         """A worker has died: end what it left running, and report its job."""
         status = worker.bury()
-        if self.is_ready:
+        self._ended_at = None if self._guard is None else self._guard.ended_at(worker)
+        if self._ended_at is not None:
+            report = self._lose(Failure(FailureKind.STOPPED, "its paid time was over"))
+        elif self.is_ready:
             report = self._lose(Failure(FailureKind.CRASHED, f"the worker {how_it_ended(status)}"))
         else:
             report = self._lose(self._dead_at_import(status))
@@ -265,7 +294,8 @@ class Slot:
         told = self._told(self._ending or failure)
         order, self._order = self._order, None
         if order is not None:
-            usage = Usage(max(0.0, time.monotonic() - order.submitted))
+            until = time.monotonic() if self._ended_at is None else self._ended_at
+            usage = Usage(max(0.0, until - order.submitted))
             return Report(order.job.attempt, order.job.arm, replace(told, usage=usage))
         if told.kind is FailureKind.IMPORT_FAILED:
             self.unusable = told
@@ -278,9 +308,17 @@ class Slot:
             self._dying.append(self._worker)
         self._emptied()
 
+    def _lift(self) -> None:
+        """Tell the guard that the worker has nothing to do that could take too long."""
+        if self._guard is not None and self._worker is not None:
+            self._guard.lift(self._worker)
+
     def _emptied(self) -> None:
         """The process is gone, and all that lived in it."""
+        self._lift()
         self._worker = None
+        self._ended_at = None
+        self._unpaid_s = 0.0
         self.is_ready = False
         self._limit_at = self._kill_at = None
         self._ending = None

@@ -43,12 +43,26 @@ def _parse(file: Path, text: str) -> object:
     kind = file.suffix.lower()
     if kind == ".json":
         try:
-            return json.loads(text)
+            return json.loads(text, object_pairs_hook=_once)
         except json.JSONDecodeError as error:
             raise Misuse(f"{file} is not valid JSON: {first_line(error)}") from None
+        except ValueError as error:
+            raise Misuse(f"{file}: {first_line(error)}") from None
+        except RecursionError:
+            raise Misuse(f"{file} is nested too deeply to be a space") from None
     if kind in {".yaml", ".yml"}:
         return _parse_yaml(file, text)
     raise Misuse(f"{file}: a search space is read from a .json or .yaml file")
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """A dictionary of JSON, refused if it names anything twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice!r} is there twice: keep one of them")
+    return found
 
 
 def _parse_yaml(file: Path, text: str) -> object:
@@ -60,4 +74,6 @@ def _parse_yaml(file: Path, text: str) -> object:
         parsed: object = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise Misuse(f"{file} is not valid YAML: {first_line(error)}") from None
+    except RecursionError:
+        raise Misuse(f"{file} is nested too deeply to be a space") from None
     return parsed

@@ -3,19 +3,34 @@
 from bhpt.storage.address import Address
 from bhpt.storage.errors import Damaged, Exists, InUse, StoreFailed
 from bhpt.storage.holder import Holder
-from bhpt.storage.store import Lease, Reader, Store, create_store, open_store, read_store
+from bhpt.storage.store import (
+    Head,
+    Lease,
+    Reader,
+    Store,
+    copy_store,
+    create_store,
+    new_identity,
+    open_store,
+    peek_store,
+    read_store,
+)
 
 __all__ = [
     "Address",
     "Damaged",
     "Exists",
+    "Head",
     "Holder",
     "InUse",
     "Lease",
     "Reader",
     "Store",
     "StoreFailed",
+    "copy_store",
     "create_store",
+    "new_identity",
     "open_store",
+    "peek_store",
     "read_store",
 ]

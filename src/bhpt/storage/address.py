@@ -1,8 +1,10 @@
 """Where a study is kept: a file, or a name in a database."""
 
 import importlib.util
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
@@ -10,6 +12,7 @@ from sqlalchemy.exc import ArgumentError
 from bhpt.domain import Misuse
 
 _DEFAULT = "default"
+_SECRETS = ("password", "passwd", "pwd", "secret", "token", "credential")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +70,40 @@ class Address:
         return cls(plain, study=name)
 
     def __str__(self) -> str:
+        """The address as it can be shown and typed again: without anything secret.
+
+        libpq then takes the password from `PGPASSWORD` or its password file.
+        """
         if self.file is not None:
             return str(self.file)
-        shown = self.url.set(drivername="postgresql").render_as_string(hide_password=True)
-        return shown if self.study == _DEFAULT else f"{shown}?study={self.study}"
+        url = self.url
+        query = {name: value for name, value in url.query.items() if not _is_secret(name)}
+        if self.study != _DEFAULT:
+            query["study"] = self.study
+        public = URL.create("postgresql", url.username, None, url.host, url.port, url.database)
+        return public.set(query=query).render_as_string(hide_password=False)
+
+    def without_secrets(self, text: str) -> str:
+        """A text of the database driver, in which parts of the address may be quoted."""
+        secrets = [self.url.password, *_values(self.url)]
+        for secret in secrets:
+            if secret:
+                text = text.replace(secret, "***").replace(quote(secret, safe=""), "***")
+        return text
+
+
+def _values(url: URL) -> Iterator[str]:
+    """Every secret value in the query of an address."""
+    for name, value in url.query.items():
+        if _is_secret(name):
+            yield from (value,) if isinstance(value, str) else value
+
+
+def _is_secret(name: str) -> bool:
+    """Whether a parameter of libpq is a credential."""
+    return any(word in name.lower() for word in _SECRETS)
 
 
 def _hidden(text: str) -> str:
-    """An address without its user and password, for messages."""
-    head, at, tail = text.rpartition("@")
-    return f"{head.partition('://')[0]}://…{at}{tail}" if at else text
+    """An address that cannot be read, for messages: its scheme only, since nobody can tell."""
+    return f"{text.partition('://')[0]}://…"

@@ -108,6 +108,26 @@ def check_file(engine: Engine, file: Path) -> None:
         raise Damaged(f"{file} is damaged ({line}): restore it from a copy")
 
 
+def write_back(engine: Engine, file: Path) -> None:
+    """Copy what is in the write-ahead log to the main file, as far as no reader is in the way.
+
+    Nobody waits for a lock. Afterwards the main file alone holds every acknowledged event; where
+    it is locked or the disk is full, the write-ahead log still does.
+
+    Raises:
+        Damaged: The file is not a sound database.
+    """
+    connection = engine.raw_connection()
+    try:
+        connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")
+    except sqlite3.OperationalError:
+        return  # locked or full: the next time does it, and an append names a full disk
+    except sqlite3.DatabaseError as error:
+        raise Damaged(f"{file} is damaged ({error}): restore it from a copy") from error
+    finally:
+        connection.close()
+
+
 def create_file(file: Path, fill: Callable[[Engine], None]) -> None:
     """Make a study file in one step: it appears complete and synced, or not at all.
 

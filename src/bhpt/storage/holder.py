@@ -31,8 +31,19 @@ class Holder:
 
     @classmethod
     def from_text(cls, text: str) -> "Holder":
-        """Parse what `to_text` wrote."""
-        return cls(**json.loads(text))
+        """Parse what `to_text` wrote.
+
+        Raises:
+            ValueError: It is something else.
+        """
+        try:
+            holder = cls(**json.loads(text))
+        except (TypeError, RecursionError) as error:
+            raise ValueError(str(error)) from None
+        kinds = {"host": str, "pid": int, "space": str, "born": int}
+        if any(type(getattr(holder, name)) is not kind for name, kind in kinds.items()):
+            raise ValueError("a field has another type")
+        return holder
 
     def to_text(self) -> str:
         """JSON text for the lease table."""
@@ -45,7 +56,8 @@ class Holder:
         return self.born == _born(self.pid) != 0
 
     def __str__(self) -> str:
-        return f"process {self.pid} on {self.host}"
+        host = "".join(char if char.isprintable() else " " for char in self.host)
+        return f"process {self.pid} on {host}"
 
 
 def _space() -> str:

@@ -5,10 +5,12 @@ every append checks the token in its own transaction, so a driver that was taken
 never write again. Readers hold nothing.
 """
 
+import hashlib
+import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,12 +21,19 @@ from bhpt.domain import Misuse
 from bhpt.domain.closing import Closing
 from bhpt.storage.address import Address
 from bhpt.storage.collecting import not_collecting
-from bhpt.storage.errors import Damaged, InUse, StoreFailed, naming_faults
-from bhpt.storage.files import check_file, create_file, exists, file_engine, inspect_file
+from bhpt.storage.errors import Damaged, InUse, StoreFailed, Unreachable, naming_faults
+from bhpt.storage.files import (
+    check_file,
+    create_file,
+    exists,
+    file_engine,
+    inspect_file,
+    write_back,
+)
 from bhpt.storage.holder import Holder
 from bhpt.storage.schema import FIRST_DIGEST, FORMAT, chain, events, leases, metadata, studies
 from bhpt.study import Busy, Conflict, Fenced, NewerVersion, decode_event, encode_event
-from bhpt.study.events import Event
+from bhpt.study.events import Event, StudyCreated
 
 PATIENCE_S = 60.0
 """How long to wait for somebody else's lock on the database, where nothing else can be done."""
@@ -46,6 +55,9 @@ _ROWS = (
     .order_by(events.c.position)
 )
 _AT_ONCE = 1000  # rows that are fetched at a time
+_WRITE_BACK_S = 1.0  # between two copies of the write-ahead log to the main file
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0  # between two tries to reach a server
+_IDENTITY = 16  # hexadecimal digits of a study's identity
 _INSERT = insert(events)
 _LEASE = select(leases.c.token, leases.c.holder, leases.c.beat, leases.c.clock).where(
     leases.c.study == bindparam("study")
@@ -73,6 +85,41 @@ class Lease:
     holder: Holder | None
     beat: int
     clock: float
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """One event as it is stored.
+
+    Attributes:
+        position: Counted from 1.
+        recorded: When it was written, ISO 8601 in UTC.
+        body: Its JSON.
+        digest: Covers it and all before.
+    """
+
+    position: int
+    recorded: str
+    body: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The last event of a log.
+
+    Attributes:
+        position: How many events there are.
+        digest: Of the last one, which covers all before it.
+    """
+
+    position: int
+    digest: str
+
+
+def new_identity() -> str:
+    """Random text that no other study has."""
+    return secrets.token_hex(_IDENTITY // 2)
 
 
 class Reader(Closing):
@@ -108,7 +155,7 @@ class Reader(Closing):
         the last one was taken.
         """
         study = self._address.study
-        with naming_faults(str(self._address)), self._engine.begin() as connection:
+        with naming_faults(self._address), self._engine.begin() as connection:
             previous = _digest_at(connection, self._address, after)
             rows = connection.execute(
                 _ROWS, {"study": study, "after": after}, execution_options={"yield_per": _AT_ONCE}
@@ -121,9 +168,53 @@ class Reader(Closing):
                 previous = digest
                 yield decode_event(body), recorded
 
+    def identity(self) -> str:
+        """What tells this study from every other, wherever it is kept and whatever its name.
+
+        A study of before identities were noted is known by its first event and the moment at
+        which that was written.
+
+        Raises:
+            Damaged: The first event is missing.
+        """
+        with naming_faults(self._address), self._engine.begin() as connection:
+            query = {"study": self._address.study, "after": 0}
+            row = connection.execute(_ROWS.limit(1), query).one_or_none()
+        if row is None:
+            raise Damaged(f"{self._address} is damaged at event 1: restore it from a copy")
+        first = decode_event(row.body)
+        if isinstance(first, StudyCreated) and first.identity:
+            return first.identity
+        return hashlib.sha256(f"{row.digest}\n{row.recorded}".encode()).hexdigest()[:_IDENTITY]
+
+    def head(self) -> Head:
+        """The last event."""
+        with naming_faults(self._address), self._engine.begin() as connection:
+            return _head(connection, self._address)
+
+    def digest_at(self, position: int) -> str | None:
+        """The digest of the event at a position, counted from 1; None if there is none."""
+        with naming_faults(self._address), self._engine.begin() as connection:
+            return _digest(connection, self._address, position)
+
+    def rows(self) -> list[EventRow]:
+        """All events as they are stored, each checked against the one before."""
+        study = self._address.study
+        with naming_faults(self._address), self._engine.begin() as connection:
+            found = connection.execute(_ROWS, {"study": study, "after": 0})
+            rows = [EventRow(row.position, row.recorded, row.body, row.digest) for row in found]
+        previous = FIRST_DIGEST
+        for place, row in enumerate(rows, start=1):
+            if row.position != place or chain(previous, row.body) != row.digest:
+                raise Damaged(
+                    f"{self._address} is damaged at event {place}: restore it from a copy"
+                )
+            previous = row.digest
+        return rows
+
     def lease(self) -> Lease:
         """Who holds the study now."""
-        with naming_faults(str(self._address)), self._engine.begin() as connection:
+        with naming_faults(self._address), self._engine.begin() as connection:
             return _lease(connection, self._address)
 
     def close(self) -> None:
@@ -138,6 +229,11 @@ class Store(Reader):
         super().__init__(address, engine)
         self._token = token
         self._seen = seen
+        self._head: Head | None = None
+        self._retry_at = float("-inf")
+        self._pause_s = _FIRST_PAUSE_S
+        self._written_back = float("-inf")
+        self._write_back()
         _open_here.add((str(address), token))
 
     @property
@@ -159,10 +255,19 @@ class Store(Reader):
         """
         bodies = [encode_event(event) for event in added]
         clock = max((getattr(event, "clock", 0.0) for event in added), default=0.0)
-        with naming_faults(str(self._address)), self._engine.begin() as connection:
+        with self._reaching(), self._engine.begin() as connection:
             self._require_token(connection)
-            if _extend(connection, self._address, bodies, expected):
+            head, is_new = _extend(connection, self._address, bodies, expected)
+            if is_new:
                 self._beat(connection, clock)
+        self._head = head
+        self._write_back(_WRITE_BACK_S)
+
+    def head(self) -> Head:
+        """The last event; nobody else can have added one."""
+        if self._head is None:
+            self._head = super().head()
+        return self._head
 
     def renew(self, clock: float) -> None:
         """Renew the lease and store the study's clock.
@@ -171,13 +276,14 @@ class Store(Reader):
             Busy: The store is locked.
             Fenced: Another driver has taken over.
         """
-        with naming_faults(str(self._address)), self._engine.begin() as connection:
+        with self._reaching(), self._engine.begin() as connection:
             self._require_token(connection)
             self._beat(connection, clock)
+        self._write_back(_WRITE_BACK_S)
 
     def release(self) -> None:
         """Release the lease, so that the next driver can take it at once."""
-        with naming_faults(str(self._address)), self._engine.begin() as connection:
+        with naming_faults(self._address), self._engine.begin() as connection:
             connection.execute(
                 update(leases)
                 .where(leases.c.study == self._address.study, leases.c.token == self._token)
@@ -188,11 +294,42 @@ class Store(Reader):
         """Release the lease and close the database."""
         try:
             self.release()
+            self._write_back()
         except (Busy, StoreFailed):
             pass  # the next driver sees that this process is gone, as after a kill
         finally:
             _open_here.discard((str(self._address), self._token))
             self._engine.dispose()
+
+    @contextmanager
+    def _reaching(self) -> Iterator[None]:
+        """Convert errors; a server that is away is asked again less and less often.
+
+        Raises:
+            Unreachable: It is away, or was a moment ago.
+        """
+        if time.monotonic() < self._retry_at:
+            raise Unreachable(f"{self._address} cannot be reached")
+        try:
+            with naming_faults(self._address):
+                yield
+        except Unreachable:
+            self._retry_at = time.monotonic() + self._pause_s
+            self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
+            raise
+        self._pause_s = _FIRST_PAUSE_S
+
+    def _write_back(self, every_s: float = 0.0) -> None:
+        """Let the main file have what is in the write-ahead log, at most every so often.
+
+        Whoever copies the main file alone then loses a second or two of events at most, and the
+        study's folder tells that they are missing.
+        """
+        now = time.monotonic()
+        if self._address.file is None or now - self._written_back < every_s:
+            return
+        self._written_back = now
+        write_back(self._engine, self._address.file)
 
     def _require_token(self, connection: Connection) -> None:
         lease = _lease(connection, self._address, locked=True)
@@ -229,6 +366,31 @@ def create_store(
         finally:
             engine.dispose()
     return open_store(address, patience_s)
+
+
+def copy_store(rows: Sequence[EventRow], clock: float, file: Path) -> Head:
+    """Make a new SQLite file, which nobody holds, of the events of another study.
+
+    Args:
+        rows: See `Reader.rows`.
+        clock: The study's clock when its driver last said so.
+        file: Nothing may be there.
+
+    Returns:
+        The last event of the copy.
+
+    Raises:
+        Exists: There is something already.
+    """
+    address = Address.parse(file)
+
+    def fill(engine: Engine) -> None:
+        _create(engine, address, (), clock)
+        with naming_faults(address), engine.begin() as connection:
+            connection.execute(_INSERT, [{"study": address.study, **asdict(row)} for row in rows])
+
+    create_file(file, fill)
+    return Head(rows[-1].position, rows[-1].digest) if rows else Head(0, FIRST_DIGEST)
 
 
 def open_store(
@@ -269,11 +431,31 @@ def read_store(where: str | Path | Address) -> Reader:
         return Reader(address, _open_engine(address, writable=False))
 
 
+def peek_store(where: str | Path | Address) -> Reader:
+    """The same without the integrity check: for a look at a few rows, each checked by its digest.
+
+    A file that is opened so is not changed even when it is closed: its write-ahead log stays.
+    """
+    address = Address.parse(where)
+    if address.file is not None:
+        inspect_file(address.file)
+    engine = _engine(address, writable=False, patience_s=PATIENCE_S)
+    try:
+        with _locked_is_misuse(address), naming_faults(address):
+            _check_format(engine, address)
+    except BaseException:
+        engine.dispose()
+        raise
+    return Reader(address, engine)
+
+
 @contextmanager
 def _locked_is_misuse(address: Address) -> Iterator[None]:
     """Convert Busy to InUse while a store is opened, when no caller could wait any longer."""
     try:
         yield
+    except Unreachable as error:
+        raise StoreFailed(f"{error}: what was acknowledged is safe, resume later") from error
     except Busy:
         raise InUse(f"{address} is locked by another program: try again later") from None
 
@@ -290,7 +472,7 @@ def _open_engine(address: Address, *, writable: bool) -> Engine:
         inspect_file(address.file)
     engine = _engine(address, writable=writable, patience_s=PATIENCE_S)
     try:
-        with naming_faults(str(address)):
+        with naming_faults(address):
             if address.file is not None:
                 check_file(engine, address.file)
             _check_format(engine, address)
@@ -312,14 +494,14 @@ def _server_engine(address: Address, patience_s: float) -> Engine:
     )
 
 
-def _create(engine: Engine, address: Address, bodies: Sequence[str]) -> None:
+def _create(engine: Engine, address: Address, bodies: Sequence[str], clock: float = 0.0) -> None:
     try:
-        with naming_faults(str(address)), engine.begin() as connection:
+        with naming_faults(address), engine.begin() as connection:
             metadata.create_all(connection)
             connection.execute(insert(studies).values(study=address.study, format=FORMAT))
             connection.execute(
                 insert(leases).values(
-                    study=address.study, token=0, holder=_NOBODY, beat=0, clock=0.0
+                    study=address.study, token=0, holder=_NOBODY, beat=0, clock=clock
                 )
             )
             _extend(connection, address, bodies, 0)
@@ -340,12 +522,16 @@ def _check_format(engine: Engine, address: Address) -> None:
         ).scalar()
     if version is None:
         raise Misuse(f"there is no study {address}: create it with `bhpt tune`")
+    if not isinstance(version, int):
+        raise Damaged(f"{address} is damaged ({version!r} is no format): restore it from a copy")
     if version > FORMAT:
         raise NewerVersion(f"{address} was written by a newer version of bhpt: use that one")
 
 
-def _extend(connection: Connection, address: Address, bodies: Sequence[str], expected: int) -> bool:
-    """Insert events after the first `expected` ones; returns whether they were new."""
+def _extend(
+    connection: Connection, address: Address, bodies: Sequence[str], expected: int
+) -> tuple[Head, bool]:
+    """Insert events after the first `expected` ones; the last one, and whether they were new."""
     place = {"study": address.study, "position": expected}
     there = [tuple(row) for row in connection.execute(_FROM, place)]
     previous = FIRST_DIGEST
@@ -366,27 +552,43 @@ def _extend(connection: Connection, address: Address, bodies: Sequence[str], exp
                 "digest": previous,
             }
         )
+    head = Head(expected + len(rows), previous)
     if there:
         if [(row["position"], row["digest"]) for row in rows] == there:
-            return False
+            return head, False
         raise Conflict(f"{address} has {there[-1][0]} events, not {expected}")
     if rows:
         connection.execute(_INSERT, rows)
-    return True
+    return head, True
 
 
 def _digest_at(connection: Connection, address: Address, position: int) -> str:
     """The digest of the event at a position, of which there must be one."""
-    if position == 0:
-        return FIRST_DIGEST
-    digest = connection.execute(
-        select(events.c.digest).where(
-            events.c.study == address.study, events.c.position == position
-        )
-    ).scalar()
+    digest = _digest(connection, address, position)
     if digest is None:
         raise Conflict(f"{address} has fewer than {position} events")
-    return str(digest)
+    return digest
+
+
+def _digest(connection: Connection, address: Address, position: int) -> str | None:
+    if position == 0:
+        return FIRST_DIGEST
+    query = select(events.c.digest).where(
+        events.c.study == address.study, events.c.position == position
+    )
+    digest = connection.execute(query).scalar()
+    return None if digest is None else str(digest)
+
+
+def _head(connection: Connection, address: Address) -> Head:
+    query = (
+        select(events.c.position, events.c.digest)
+        .where(events.c.study == address.study)
+        .order_by(events.c.position.desc())
+        .limit(1)
+    )
+    row = connection.execute(query).one_or_none()
+    return Head(0, FIRST_DIGEST) if row is None else Head(row.position, row.digest)
 
 
 def _lease(connection: Connection, address: Address, *, locked: bool = False) -> Lease:
@@ -394,8 +596,13 @@ def _lease(connection: Connection, address: Address, *, locked: bool = False) ->
     row = connection.execute(query, {"study": address.study}).one_or_none()
     if row is None:
         raise Damaged(f"{address} is damaged: its lease is missing; restore it from a copy")
-    holder = None if row.holder == _NOBODY else Holder.from_text(row.holder)
-    return Lease(row.token, holder, row.beat, row.clock)
+    try:
+        holder = None if row.holder == _NOBODY else Holder.from_text(row.holder)
+        return Lease(int(row.token), holder, int(row.beat), float(row.clock))
+    except (ValueError, TypeError) as error:
+        raise Damaged(
+            f"{address} is damaged: its lease cannot be read ({error}); restore it from a copy"
+        ) from None
 
 
 def _watch(
@@ -426,7 +633,7 @@ def _watch(
 
 
 def _read_lease(engine: Engine, address: Address) -> Lease:
-    with naming_faults(str(address)), engine.begin() as connection:
+    with naming_faults(address), engine.begin() as connection:
         return _lease(connection, address)
 
 
@@ -439,7 +646,7 @@ def _take(engine: Engine, address: Address, seen: Lease) -> int:
     Raises:
         InUse: Another driver has taken it since `seen` was read.
     """
-    with naming_faults(str(address)), engine.begin() as connection:
+    with naming_faults(address), engine.begin() as connection:
         now = _lease(connection, address, locked=True)
         if now.token != seen.token:
             raise InUse(f"{address} was just taken by {now.holder}: wait until it is done")

@@ -1,10 +1,11 @@
 """From what a user says to the first events of a study."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
-from bhpt.domain import Objective
+from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.policies.registry import networks
 from bhpt.spaces import Space, parse_space
@@ -14,6 +15,7 @@ from bhpt.study.plan import Plan, Search, Training
 _LONGEST = 256  # epochs an arm may train unless the user says otherwise: the belief's grid
 _TIMED = 100  # the same where the budget does not count epochs
 _FIRST_DRAW = 0
+_MOST_EPOCHS = 100_000  # what is planned for an arm is held in memory
 
 
 def default_epochs(budget: Budget, unit: int) -> int:
@@ -51,6 +53,7 @@ def first_events(
     Raises:
         Misuse: If any of it makes no sense.
     """
+    _refuse_nonsense(seed, training)
     parsed = parse_space(space)
     search = Search() if candidates is None else Search(candidates=candidates)
     if isinstance(parsed, Space):
@@ -65,6 +68,23 @@ def first_events(
     weights = networks(policy)
     plan = Plan(budget, seed, policy, workers, trainer, training, search, weights, metric)
     return StudyCreated(plan), arms
+
+
+def _refuse_nonsense(seed: int, training: Training) -> None:
+    """Refuse what a new study could not be run with; one of before is taken as it is.
+
+    Raises:
+        Misuse: One of these.
+    """
+    if seed < 0:
+        raise Misuse(f"a seed is a whole number from 0, not {seed}")
+    if training.epochs > _MOST_EPOCHS:
+        raise Misuse(
+            f"arms may train {training.epochs} epochs: at most {_MOST_EPOCHS} can be planned; "
+            "let an epoch be more"
+        )
+    if training.untrained is not None and not math.isfinite(training.untrained):
+        raise Misuse(f"the loss of an untrained model must be finite, not {training.untrained}")
 
 
 def note_of_other_weights(plan: Plan) -> str | None:

@@ -33,9 +33,16 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class StudyCreated:
-    """The first event."""
+    """The first event.
+
+    Attributes:
+        plan: What the study is told once.
+        identity: Random text that no other study has, so that files are found by what they
+            belong to and not by a name; empty in studies of before and in memory.
+    """
 
     plan: Plan
+    identity: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,12 +224,21 @@ class CheckpointDropped:
 
 @dataclass(frozen=True, slots=True)
 class SessionStarted:
-    """A driver took over; trainers that were only alive in a worker are lost."""
+    """A driver took over; trainers that were only alive in a worker are lost.
+
+    Attributes:
+        host: Where the driver runs.
+        pid: Its process.
+        workers: How many units it trains side by side.
+        clock: When.
+        folder: Absolute path of the study's files on that host; empty if nobody noted it.
+    """
 
     host: str
     pid: int
     workers: int
     clock: float
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)

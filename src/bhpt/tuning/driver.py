@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
@@ -36,7 +37,7 @@ from bhpt.study.threads import one_thread
 from bhpt.tuning.checkpoint_session import CheckpointSession
 from bhpt.tuning.errors import Paused, TrainerBroken
 from bhpt.tuning.interrupts import Interrupts
-from bhpt.tuning.limits import Stop, hung_after, next_look, verdict
+from bhpt.tuning.limits import Stop, hung_after, next_look, paid_s, verdict
 from bhpt.tuning.options import Options
 from bhpt.tuning.result import Status
 from bhpt.tuning.resuming import Resumption
@@ -49,6 +50,7 @@ Beat = Callable[[float], None]
 
 
 _CHEAP_S = 1.0  # a shorter unit's report may wait a moment, to be written with the next decision
+_ROUNDING_S = 0.01  # a smaller raise of what is paid for is none
 _LOCKED_S = 0.05  # between two looks at a locked store
 
 
@@ -93,7 +95,9 @@ class Driver:
         self._zero = rooms.executor.now() - clock
         self._resumption = Resumption(rooms.journal, rooms.executor, rooms.checkpoints)
         self._unsubmitted: dict[int, Resume] = {}
-        self._started: dict[int, float] = {}
+        self._started: dict[int, float] = {}  # since when their time is counted
+        self._submitted: dict[int, float] = {}
+        self._paid: dict[int, float] = {}  # what the executor was told of `Job.paid_s`
         self._stops: dict[int, Stop] = {}
         self._drops: list[CheckpointDropped] = []
         self._view: View | None = None
@@ -140,7 +144,7 @@ class Driver:
     def start_units(self) -> None:
         """Submit what was decided, and decide on more while slots are free."""
         self._submit()
-        while self._rooms.executor.free and not self._unsubmitted and self._writable():
+        while self._has_room() and not self._unsubmitted and self._writable():
             found = next_unit(
                 self.state,
                 self._rooms.policy,
@@ -159,10 +163,17 @@ class Driver:
             self._record(*found.events)
             self._submit()
 
+    def _has_room(self) -> bool:
+        """Whether a slot is free, and a unit in it would not be asked to end at once."""
+        rules = self.state.ledger.budget.rules
+        closing = rules.is_closing(self.clock(), self._options.grace_s)
+        return bool(self._rooms.executor.free) and not closing
+
     def take(self, came: Report) -> None:
         """Log what came of a unit: report, checkpoint and settlement in one transaction."""
         attempt = self.state.attempts[came.attempt]
         self._started.pop(came.attempt, None)
+        self._submitted.pop(came.attempt, None)
         stop = self._stops.pop(came.attempt, None)
         if isinstance(came.outcome, Failure):
             self._take_failure(attempt, came.outcome, stop)
@@ -198,12 +209,30 @@ class Driver:
         """Reports that have come, waiting as long as nothing else has to be done."""
         now, clock = self._rooms.executor.now(), self.clock()
         looks = [
-            next_look(self.state, self.state.attempts[number], now - started, clock)
+            next_look(
+                self.state,
+                self.state.attempts[number],
+                now - started,
+                clock,
+                self._options.grace_s,
+            )
             for number, started in self._started.items()
             if number not in self._stops
         ]
         wait = min(self._options.tick_s, *looks) if looks else self._options.tick_s
         return self._rooms.executor.poll(max(0.001, wait))
+
+    def bear(self, waited_s: float) -> None:
+        """Refuse to wait for the store for longer than the session's patience.
+
+        Raises:
+            Paused: That long has passed.
+        """
+        if waited_s >= self._options.patience_s:
+            raise Paused(
+                f"the study's store was locked or away for {waited_s:.0f} s: what was acknowledged "
+                "is safe, resume when it is back"
+            )
 
     def abandon(self) -> None:
         """Stop now. What runs is trained on resume if the budget allows that, or charged."""
@@ -229,7 +258,8 @@ class Driver:
                 raise Paused("the study's store is locked by another program: resume later")
             sleep(self._options.tick_s)
             waited += self._options.tick_s
-        self._rooms.checkpoints.keep_best(self.state)
+        with suppress(DiskFull):  # its arm still has it; the next session makes the copy
+            self._rooms.checkpoints.keep_best(self.state)
         self._rooms.checkpoints.finish()
 
     def _record(self, *events: Event) -> None:
@@ -283,12 +313,14 @@ class Driver:
             changed = dearer(self.state, attempt, resume, self.clock())
             if changed is None:
                 try:
-                    self._rooms.executor.submit(self._job(attempt, resume))
+                    since = self._rooms.executor.submit(self._job(attempt, resume))
                 except TrainerGone:
                     continue  # it died just now: see where the arm goes on from instead
                 except DiskFull as error:
                     self._pause(attempt, str(error), Usage())
-                self._started[number] = self._rooms.executor.now()
+                self._started[number] = since
+                self._paid[number] = float("-inf")
+                self._submitted[number] = self._rooms.executor.now()
             else:
                 self._record(changed)
             if not isinstance(changed, Extended):
@@ -306,6 +338,7 @@ class Driver:
             resume=resume,
             limit_s=hung_after(self.state, attempt.expected_s),
             objective=self.state.plan.objective,
+            paid_s=paid_s(self.state, attempt, 0.0, self.clock()),
         )
 
     def _take_failure(self, attempt: Attempt, why: Failure, stop: Stop | None) -> None:
@@ -344,20 +377,34 @@ class Driver:
         if attempt.number in self._stops:
             return
         busy = now - self._started[attempt.number]
-        said = verdict(self.state, attempt, busy, self.clock()) or self._overdue(attempt, busy)
+        clock, grace = self.clock(), self._options.grace_s
+        said = verdict(self.state, attempt, busy, clock, grace) or self._overdue(attempt, now)
         if isinstance(said, Extend):
-            self._record(Extended(attempt.number, said.cost, self.clock()))
+            self._record(Extended(attempt.number, said.cost, clock))
         elif said is not None:
             self._stops[attempt.number] = said
-            grace = 0.0 if said.at_once else self._options.grace_s
-            self._rooms.executor.stop(attempt.number, grace)
+            paid = paid_s(self.state, attempt, busy, clock)
+            left = grace if paid is None else min(grace, paid - busy)
+            self._rooms.executor.stop(attempt.number, 0.0 if said.at_once else max(0.0, left))
+        self._extend_paid(attempt.number, busy)
 
-    def _overdue(self, attempt: Attempt, busy: float) -> Stop | None:
-        """A unit that hangs although no limit was known when it was submitted."""
+    def _extend_paid(self, number: int, busy: float) -> None:
+        """Let a unit go on under a raised reservation, once that is in the log."""
+        paid = paid_s(self.state, self.state.attempts[number], busy, self.clock())
+        if paid is None or self.waiting or paid <= self._paid[number] + _ROUNDING_S:
+            return
+        self._paid[number] = paid
+        self._rooms.executor.extend(number, paid)
+
+    def _overdue(self, attempt: Attempt, now: float) -> Stop | None:
+        """A unit that hangs although no limit was known when it was submitted.
+
+        The start of its worker is charged, but a unit does not hang because of it.
+        """
         if attempt.expected_s is not None:
             return None  # the executor has its limit
         limit = hung_after(self.state, self.state.longest_s)
-        if limit is None or busy <= limit:
+        if limit is None or now - self._submitted[attempt.number] <= limit:
             return None
         return Stop("timed-out", f"it ran past its limit of {limit:.0f} s")
 
@@ -365,7 +412,13 @@ class Driver:
 def drive(
     driver: Driver, interrupts: Interrupts, sleep: Callable[[float], None] = time.sleep
 ) -> Status:
-    """The loop: data goes round once a unit, until nothing more can be started."""
+    """The loop: data goes round once a unit, until nothing more can be started.
+
+    Raises:
+        Paused: The store stayed locked or away for longer than the session's patience, while
+            nothing else was to be done.
+    """
+    waited = 0.0
     while not interrupts.now:
         if not interrupts.finish:
             driver.start_units()
@@ -374,8 +427,12 @@ def drive(
             return "done"
         if interrupts.finish and not driver.busy and not driver.waiting:
             return "interrupted"
-        if not driver.busy:
+        if driver.busy:
+            waited = 0.0
+        else:
+            driver.bear(waited)
             sleep(_LOCKED_S)  # the store is locked: nothing can be started until it is not
+            waited += _LOCKED_S
         for came in driver.poll():
             driver.take(came)
     driver.abandon()

@@ -1,25 +1,31 @@
-"""The files of a study beside its log: checkpoints, the best one, what workers printed."""
+"""The files of a study beside its log: checkpoints, a copy of the best, what workers printed."""
 
+import hashlib
 import os
 import re
-import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bhpt.checkpoints import Checkpoint
 from bhpt.checkpoints.disk import (
     make_private,
+    naming_full_disk,
     prepare_root,
     refuse_elsewhere,
     remove_tree,
     sync,
 )
-from bhpt.checkpoints.manifest import FILES, verify
+from bhpt.checkpoints.manifest import FILES, copy_sealed, read_manifest, verify
 from bhpt.domain import Misuse, Saved
 from bhpt.storage import Address
 from bhpt.study.state import Best, State
+from bhpt.tuning.folder_mark import NAME as MARK
+from bhpt.tuning.folder_mark import FolderMark
 
 _KEPT = re.compile(r"attempt-(\d{6,})")
+_SERVERS = Path(".bhpt")  # in the current folder: the files of studies on servers
+_LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +39,37 @@ class StudyFolder:
     root: Path
 
     @classmethod
-    def of(cls, address: Address) -> "StudyFolder":
-        """Beside the study's file, or under `.bhpt` for a study on a server."""
+    def new(cls, address: Address, identity: str) -> "StudyFolder":
+        """Beside the study's file, whichever link leads to it, or under `.bhpt` by identity.
+
+        Names on a server are no names of folders: two databases may have the same ones.
+        """
+        if address.file is not None:
+            linked = address.file.is_symlink()
+            file = address.file.resolve() if linked else address.file
+            return cls(file.with_name(f"{file.name}.files"))
+        return cls(_SERVERS / f"{_safe(address.study)[:_LONGEST_NAME]}-{identity}")
+
+    @classmethod
+    def find(
+        cls, address: Address, identity: str, logged: Sequence[Checkpoint] = ()
+    ) -> "StudyFolder":
+        """The folder of a study that exists.
+
+        Earlier versions put it beside a link to the study's file, or under the study's name; such
+        a folder is taken if it is known to be this study's.
+        """
+        folder = cls.new(address, identity)
+        before = cls._of_before(address)
+        if before.root == folder.root or os.path.lexists(folder.root):
+            return folder
+        return before if before.is_of(identity, logged) else folder
+
+    @classmethod
+    def _of_before(cls, address: Address) -> "StudyFolder":
         if address.file is not None:
             return cls(address.file.with_name(f"{address.file.name}.files"))
-        safe = re.sub(r"[^A-Za-z0-9_-]", "_", address.study)
-        return cls(Path(".bhpt") / safe)
+        return cls(_SERVERS / _safe(address.study))
 
     @property
     def checkpoints(self) -> Path:
@@ -55,6 +86,56 @@ class StudyFolder:
         """The checkpoint of the best loss, kept when its arm trains on."""
         return self.root / "best"
 
+    def is_of(self, identity: str, logged: Sequence[Checkpoint]) -> bool:
+        """Whether this folder is known to be that of a study.
+
+        Args:
+            identity: Of the study.
+            logged: Checkpoints in its log: without a mark, one of them here is proof.
+        """
+        mark = FolderMark.read(self.root)
+        if mark is not None:
+            return mark.identity == identity
+        return any(self._holds(one) for one in logged)
+
+    @property
+    def holds_checkpoints(self) -> bool:
+        """Whether any study has put a checkpoint or its mark here."""
+        arms = self.checkpoints.is_dir() and any(self.checkpoints.glob("arm-*/gen-*"))
+        kept = self.best.is_dir() and any(self.best.iterdir())
+        return arms or kept or os.path.lexists(self.root / MARK)
+
+    def present(self, logged: Sequence[Checkpoint]) -> int:
+        """How many of the logged checkpoints are here, whole or not."""
+        return sum(self.generation(one).is_dir() for one in logged)
+
+    def set_aside(self) -> Path:
+        """Rename the folder, so that nothing in it is lost and another can be made; its new name.
+
+        Raises:
+            Misuse: It cannot be renamed.
+        """
+        number = 1
+        while os.path.lexists(aside := self.root.with_name(f"{self.root.name}.aside-{number}")):
+            number += 1
+        try:
+            self.root.rename(aside)
+        except OSError as error:
+            raise Misuse(f"cannot set {self.root} aside: {error.strerror}") from None
+        return aside
+
+    def _holds(self, one: Checkpoint) -> bool:
+        """Whether a checkpoint is here with the manifest that is in the log."""
+        try:
+            content = read_manifest(self.generation(one))
+        except (ValueError, OSError):
+            return False
+        return hashlib.sha256(content).hexdigest() == one.digest
+
+    def generation(self, one: Checkpoint) -> Path:
+        """The folder of a committed checkpoint."""
+        return self.checkpoints / f"arm-{one.arm:06d}" / f"gen-{one.generation:06d}"
+
     def require_writable(self) -> None:
         """Refuse a place where nothing can be written, before anything is.
 
@@ -62,7 +143,8 @@ class StudyFolder:
             Misuse: The nearest folder that exists is not one, or not ours to write to, or a link
                 would lead what is written elsewhere.
         """
-        refuse_elsewhere(self.root)
+        for folder in (self.root, self.checkpoints, self.best, self.logs):
+            refuse_elsewhere(folder)
         there = next(path for path in self.root.absolute().parents if os.path.lexists(path))
         if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
             raise Misuse(f"cannot write to {there}: name another place for the study")
@@ -72,36 +154,68 @@ class StudyFolder:
         prepare_root(self.root)
 
     def best_checkpoint(self, best: Best | None) -> Path | None:
-        """The files of the best checkpoint, every byte checked; None if there are none."""
+        """The files of the best checkpoint, every byte checked; None if there are none.
+
+        That is the copy that was kept, or the checkpoint of its arm if that is still there.
+        """
         if best is None or best.saved is None:
             return None
-        folder = self.best / _name(best)
-        try:
-            verify(folder, best.saved.digest)
-        except (ValueError, OSError):
-            return None
-        return folder / FILES
+        own = self.generation(checkpoint_of(best.arm, best.saved))
+        for folder in (self.best / best_name(best), own):
+            if _is_whole(folder, best.saved.digest):
+                return folder / FILES
+        return None
 
     def keep_best(self, best: Best, generation: Path) -> None:
-        """Keep the best checkpoint under a name of its own, and let go of the one before.
+        """Keep a copy of the best checkpoint, and let go of the one before.
 
-        The files are linked, not copied: nothing ever writes to a committed checkpoint.
+        The copy shares nothing with the arm's checkpoint, so that no damage to one harms the
+        other. It takes its name once every byte is checked; a checkpoint that is damaged already
+        replaces nothing.
 
         Args:
             best: What was found.
             generation: The committed folder with its manifest.
         """
-        target = self.best / _name(best)
-        if not target.exists():
-            make_private(self.best)
-            temporary = self.best / f"tmp-{best.attempt:06d}"
-            remove_tree(temporary)
-            shutil.copytree(generation, temporary, copy_function=os.link)
-            os.rename(temporary, target)  # noqa: PTH104  # one syscall
-            sync(self.best)
+        if best.saved is None:
+            return
+        target = self.best / best_name(best)
+        if not _is_whole(target, best.saved.digest) and not self._copied(best, generation):
+            return
         for other in self.best.iterdir():
             if other != target and (_KEPT.fullmatch(other.name) or other.name.startswith("tmp-")):
                 remove_tree(other)
+
+    def _copied(self, best: Best, generation: Path) -> bool:
+        """Copy a generation to its name among the best; says whether the copy is whole."""
+        make_private(self.best)
+        target, temporary = self.best / best_name(best), self.best / f"tmp-{best.attempt:06d}"
+        remove_tree(temporary)
+        with naming_full_disk(self.best):
+            try:
+                copy_sealed(generation, temporary)
+            except (ValueError, FileNotFoundError):
+                remove_tree(temporary)
+                return False
+            except OSError:
+                remove_tree(temporary)  # what is there of it may be all the room there was
+                raise
+            if best.saved is None or not _is_whole(temporary, best.saved.digest):
+                remove_tree(temporary)
+                return False
+            remove_tree(target)
+            os.rename(temporary, target)  # noqa: PTH104  # one syscall
+            sync(self.best)
+        return True
+
+
+def _is_whole(generation: Path, digest: str) -> bool:
+    """Whether every byte of a checkpoint is as the log says."""
+    try:
+        verify(generation, digest)
+    except (ValueError, OSError):
+        return False
+    return True
 
 
 def logged_checkpoints(state: State) -> list[Checkpoint]:
@@ -114,5 +228,11 @@ def checkpoint_of(arm: int, saved: Saved) -> Checkpoint:
     return Checkpoint(arm, saved.generation, saved.epochs, saved.digest, saved.bytes)
 
 
-def _name(best: Best) -> str:
+def _safe(name: str) -> str:
+    """A study's name as a part of a path."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)
+
+
+def best_name(best: Best) -> str:
+    """The name of a kept best checkpoint within `StudyFolder.best`."""
     return f"attempt-{best.attempt:06d}"

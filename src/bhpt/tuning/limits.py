@@ -1,5 +1,6 @@
 """When a running unit has had enough: it hangs, or its budget says so. Pure."""
 
+import math
 from dataclasses import dataclass
 
 from bhpt.domain.budget_kinds import Enough, Extend, UnitUsage
@@ -34,16 +35,26 @@ def hung_after(state: State, expected_s: float | None) -> float | None:
     return max(_HUNG_LEAST_S, _HUNG_TIMES * expected_s)
 
 
-def verdict(state: State, attempt: Attempt, busy_s: float, clock: float) -> Stop | Extend | None:
+def verdict(
+    state: State, attempt: Attempt, busy_s: float, clock: float, grace_s: float
+) -> Stop | Extend | None:
     """What to do about a unit that has been busy for so long; None to let it run."""
-    said = state.ledger.budget.rules.verdict(_usage(state, attempt, busy_s, clock))
+    said = state.ledger.budget.rules.verdict(_usage(state, attempt, busy_s, clock, grace_s))
     return Stop("stopped", said.message, said.at_once) if isinstance(said, Enough) else said
 
 
-def next_look(state: State, attempt: Attempt, busy_s: float, clock: float) -> float:
+def next_look(state: State, attempt: Attempt, busy_s: float, clock: float, grace_s: float) -> float:
     """Seconds until `verdict` may change."""
-    return state.ledger.budget.rules.next_look(_usage(state, attempt, busy_s, clock))
+    return state.ledger.budget.rules.next_look(_usage(state, attempt, busy_s, clock, grace_s))
 
 
-def _usage(state: State, attempt: Attempt, busy_s: float, clock: float) -> UnitUsage:
-    return UnitUsage(attempt.reserved, busy_s, clock, state.ledger.left)
+def paid_s(state: State, attempt: Attempt, busy_s: float, clock: float) -> float | None:
+    """Busy seconds after which a unit must be dead even if nobody looks; None for no end."""
+    paid = state.ledger.budget.rules.paid_s(_usage(state, attempt, busy_s, clock, 0.0))
+    return paid if math.isfinite(paid) else None
+
+
+def _usage(
+    state: State, attempt: Attempt, busy_s: float, clock: float, grace_s: float
+) -> UnitUsage:
+    return UnitUsage(attempt.reserved, busy_s, clock, state.ledger.left, grace_s)

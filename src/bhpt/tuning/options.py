@@ -1,5 +1,6 @@
 """What hardly anyone changes."""
 
+import math
 from dataclasses import dataclass
 
 from bhpt.domain import Misuse
@@ -16,7 +17,10 @@ class Options:
         tick_s: How often running units are looked after.
         beat_s: How often a sign of life is written to the store.
         look_s: How often `watch` is called.
-        patience_s: How long to wait for a locked store when there is nothing else to do.
+        patience_s: How long to wait for a store that is locked, or a server that is away, when
+            there is nothing else to do; then the session pauses.
+        start_limit_s: How long the import of the trainer may take; never longer than the budget
+            lasts.
     """
 
     grace_s: float = 5.0
@@ -25,10 +29,15 @@ class Options:
     beat_s: float = 2.0
     look_s: float = 0.2
     patience_s: float = 120.0
+    start_limit_s: float = 300.0
 
     def __post_init__(self) -> None:
         """Refuse what could not work."""
         if self.checkpoint_cap is not None and self.checkpoint_cap < 1:
             raise Misuse(f"the cap on checkpoints must be above 0 bytes, not {self.checkpoint_cap}")
-        if self.grace_s < 0 or min(self.tick_s, self.beat_s) <= 0:
-            raise Misuse("grace must not be negative, tick and beat must be above 0 seconds")
+        if not (math.isfinite(self.grace_s) and self.grace_s >= 0):
+            raise Misuse(f"grace must be a number of seconds from 0, not {self.grace_s}")
+        if not self.patience_s >= 0:
+            raise Misuse(f"patience must be a number of seconds from 0, not {self.patience_s}")
+        if not (self.tick_s > 0 and self.beat_s > 0 and self.start_limit_s > 0):
+            raise Misuse("tick, beat and the limit of the start must be above 0 seconds")

@@ -18,8 +18,8 @@ class Result:
         best_loss: The best finite value of the study's metric, in its own direction; infinity if
             there was none, minus infinity if it is maximised.
         best_config: The configuration that it was seen on, None if there was none.
-        best_checkpoint: Folder with the checkpoint of the unit in which it was seen; None if
-            the trainer does not save any.
+        best_checkpoint: Folder with the checkpoint of the unit in which it was seen, every byte
+            checked; None if the trainer does not save any, or if it was lost.
         status: Whether everything was spent that could be, or Ctrl-C came first.
         study: Where the study is kept.
         state: Everything else that is known.
@@ -31,6 +31,12 @@ class Result:
     status: Status
     study: str
     state: State = field(repr=False)
+
+    @property
+    def is_checkpoint_lost(self) -> bool:
+        """Whether the best model was saved, but cannot be loaded any more."""
+        best = self.state.best
+        return best is not None and best.saved is not None and self.best_checkpoint is None
 
 
 def result_of(state: State, status: Status, study: str, checkpoint: Path | None) -> Result:

@@ -6,6 +6,7 @@ import socket
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -17,9 +18,9 @@ from bhpt.domain.objective import Direction
 from bhpt.executors import Executor, LocalExecutor, LocalOptions
 from bhpt.policies.interface import Policy, refuse_side_by_side
 from bhpt.policies.registry import make_policy
-from bhpt.storage import Address, Store, create_store, open_store
+from bhpt.storage import Address, Store, create_store, new_identity, open_store, peek_store
 from bhpt.storage.files import exists
-from bhpt.study import Journal, Keep, Study, Training
+from bhpt.study import Journal, Keep, State, Study, Training
 from bhpt.study.creation import default_epochs, first_events, note_of_other_weights
 from bhpt.study.events import BudgetAdded, SessionStarted
 from bhpt.study.study import policy_name
@@ -27,10 +28,18 @@ from bhpt.trainers.specs import TrainerSpec, spec_from_json, spec_of, spec_to_js
 from bhpt.tuning.checkpoint_session import CheckpointSession
 from bhpt.tuning.driver import Driver, Rooms, Watch, drive
 from bhpt.tuning.errors import Paused, TrainerBroken
-from bhpt.tuning.folder import StudyFolder
+from bhpt.tuning.folder import StudyFolder, logged_checkpoints
+from bhpt.tuning.folder_mark import MarkedLog
 from bhpt.tuning.interrupts import catching
 from bhpt.tuning.options import Options
+from bhpt.tuning.ownership import (
+    WrongFolder,
+    refuse_behind,
+    refuse_occupied,
+    refuse_wrong_place,
+)
 from bhpt.tuning.result import Result, result_of
+from bhpt.tuning.trust import Ask, remember, require_trust
 
 _WRITER_PATIENCE_S = 0.25  # training goes on while the store is locked, so do not wait for it
 
@@ -40,7 +49,8 @@ MakeExecutor = Callable[[TrainerSpec, int, Path, Options], Executor]
 
 def local_executor(trainer: TrainerSpec, workers: int, logs: Path, options: Options) -> Executor:
     """Worker processes on this machine, started, so that the trainer is known to work."""
-    executor = LocalExecutor(trainer, workers, logs, LocalOptions(grace_s=options.grace_s))
+    local = LocalOptions(grace_s=options.grace_s, start_limit_s=options.start_limit_s)
+    executor = LocalExecutor(trainer, workers, logs, local)
     executor.start()
     return executor
 
@@ -121,7 +131,7 @@ def tune(
     spec = spec_of(trainer)
     chosen = make_policy(policy) if isinstance(policy, str) else policy
     refuse_side_by_side(chosen, workers)
-    first = first_events(
+    created, arms = first_events(
         space,
         parsed,
         training=training or Training(1 if unit is None else unit, epochs, grows=unit is None),
@@ -135,14 +145,20 @@ def tune(
     address = Address.parse(study if study is not None else _new_study(spec))
     if address.file is not None and os.path.lexists(address.file):
         raise exists(address.file)
-    folder = StudyFolder.of(address)
+    identity = new_identity()
+    folder = StudyFolder.new(address, identity)
     folder.require_writable()
-    executor = _made(make_executor, spec, workers, folder, options)
+    refuse_occupied(folder)
+    first = (replace(created, identity=identity), arms)
+    start = _start_limited(options, parsed, parsed.amount, workers)
+    executor = _made(make_executor, spec, workers, folder, start)
     try:
+        remember(identity, created.plan.trainer)
         with create_store(address, first, _WRITER_PATIENCE_S) as store:
+            journal = _journal(store, folder)
             return _session(
                 store,
-                Journal(store),
+                journal,
                 folder,
                 chosen,
                 executor,
@@ -167,6 +183,8 @@ def resume(
     memory: Memory | None = None,
     make_executor: MakeExecutor = local_executor,
     note: Callable[[str], None] = _warn,
+    without_checkpoints: bool = False,
+    trust: bool | Ask = False,
 ) -> Result:
     """Go on with a study from where it was.
 
@@ -181,6 +199,11 @@ def resume(
         memory: Holds what the study's predictor prepares, for a `watch` that predicts too.
         make_executor: Where units run.
         note: Called with a line that the user should read; a warning if nobody else takes it.
+        without_checkpoints: Whether to go on although the study's folder is missing, of another
+            study or ahead of it. What is there is set aside, never removed, and what is needed
+            again is trained at its true cost.
+        trust: Whether to run the trainer that the study remembers although this user has not made
+            the study on this machine, or a function that is asked then.
 
     Raises:
         Misuse: There is no such study, it is damaged or in use, or the budget does not fit.
@@ -188,28 +211,75 @@ def resume(
         TrainerBroken: The trainer never works.
     """
     address = Address.parse(study)
-    folder = StudyFolder.of(address)
-    folder.require_writable()
+    if not without_checkpoints:
+        _refuse_behind(address)
     with open_store(address, _WRITER_PATIENCE_S) as store:
-        journal = Journal(store)
-        state = journal.state
+        state = Journal(store).state
+        folder = _folder(store, state, note if without_checkpoints else None)
         more = _parsed(add_budget, state.ledger.budget)
         if trainer is None and state.plan.trainer is None:
             raise Misuse(f"{address} was run with ask and tell: give the trainer to resume it")
-        spec = spec_of(trainer) if trainer is not None else spec_from_json(state.plan.trainer or {})
+        remembered = state.plan.trainer or {}
+        if trainer is None:
+            require_trust(address, store.identity(), remembered, trust)
+        spec = spec_of(trainer) if trainer is not None else spec_from_json(remembered)
         if policy is None and (said := note_of_other_weights(state.plan)) is not None:
             note(said)
         named = state.plan.policy if policy is None else policy
         chosen = make_policy(named) if isinstance(named, str) else named
         count = state.plan.workers if workers is None else workers
         refuse_side_by_side(chosen, count)
-        executor = _made(make_executor, spec, count, folder, options)
+        left = state.ledger.left + (0.0 if more is None else more.amount)
+        start = _start_limited(options, state.ledger.budget, left, count)
+        executor = _made(make_executor, spec, count, folder, start)
         try:
+            journal = _journal(store, folder)
             return _session(
                 store, journal, folder, chosen, executor, options, watch, count, more, memory
             )
         finally:
             executor.close(0.0)
+
+
+def _refuse_behind(address: Address) -> None:
+    """Refuse a study that is behind its folder while nothing has been opened for writing.
+
+    Opening for writing would already write back, and with that cut, a damaged write-ahead log.
+    """
+    with peek_store(address) as seen:
+        refuse_behind(StudyFolder.find(address, seen.identity()), seen)
+
+
+def _folder(store: Store, state: State, note: Callable[[str], None] | None) -> StudyFolder:
+    """The folder of a study, known to be its own.
+
+    Args:
+        store: The study.
+        state: What its log folds to.
+        note: Called with what was set aside, if something may be; None to refuse instead.
+
+    Raises:
+        Misuse: It is the wrong one, or cannot be written.
+    """
+    identity = store.identity()
+    folder = StudyFolder.find(store.address, identity, logged_checkpoints(state))
+    folder.require_writable()
+    try:
+        refuse_behind(folder, store)
+        refuse_wrong_place(folder, store, state)
+    except WrongFolder:
+        if note is None:
+            raise
+        folder = StudyFolder.new(store.address, identity)
+        if os.path.lexists(folder.root):
+            note(f"note: the folder that was there is now {folder.set_aside()}")
+    return folder
+
+
+def _journal(store: Store, folder: StudyFolder) -> Journal:
+    """A study that notes in its folder how far it is."""
+    folder.prepare()
+    return Journal(MarkedLog(store, folder.root))
 
 
 def _session(
@@ -229,7 +299,7 @@ def _session(
     unseen = options.beat_s if store.before.holder is not None else 0.0
     clock = max(state.clock, store.before.clock)
     if state.ledger.budget.rules.shared:
-        clock += unseen
+        clock += unseen + executor.start_s
     if more is not None:
         journal.record(BudgetAdded(more, clock))
     rooms = Rooms(
@@ -246,12 +316,13 @@ def _session(
     driver = Driver(rooms, options, clock)
     with catching() as interrupts:
         try:
-            driver.begin(_started(workers, clock), unseen)
+            driver.begin(_started(workers, clock, folder), unseen)
             status = drive(driver, interrupts)
             driver.end(status, time.sleep)
         except (Paused, TrainerBroken) as error:
             driver.abandon()
-            driver.end(str(error), time.sleep)
+            if not driver.waiting:  # otherwise the store is away: there is nowhere to say so
+                driver.end(str(error), time.sleep)
             raise
         except OSError as error:
             if is_disk_full(error):
@@ -259,6 +330,14 @@ def _session(
             raise
     checkpoint = folder.best_checkpoint(driver.state.best)
     return result_of(driver.state, status, str(store.address), checkpoint)
+
+
+def _start_limited(options: Options, budget: Budget, left: float, workers: int) -> Options:
+    """Options under which workers take no longer to start than what is left pays for."""
+    if left <= 0:
+        return options
+    limit = min(options.start_limit_s, budget.rules.start_limit_s(left, workers))
+    return replace(options, start_limit_s=limit)
 
 
 def _made(
@@ -271,8 +350,9 @@ def _made(
         raise Misuse(f"cannot write to {folder.root}: {error.strerror or error}") from error
 
 
-def _started(workers: int, clock: float) -> SessionStarted:
-    return SessionStarted(socket.gethostname(), os.getpid(), workers, clock)
+def _started(workers: int, clock: float, folder: StudyFolder) -> SessionStarted:
+    where = str(folder.root.absolute())
+    return SessionStarted(socket.gethostname(), os.getpid(), workers, clock, where)
 
 
 def _parsed(more: str | Budget | None, budget: Budget) -> Budget | None:

@@ -46,12 +46,14 @@ class UnitUsage:
         busy_s: For how long it has been running.
         clock: Seconds for which the study has been running.
         left: By how much its reservation may be raised.
+        grace_s: How long it may take to end after it was asked to, where there is time for that.
     """
 
     reserved: float
     busy_s: float
     clock: float
     left: float
+    grace_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,18 @@ class BudgetKind(ABC):
 
     def next_look(self, usage: UnitUsage) -> float:
         """Seconds until `verdict` may change."""
+        return float("inf")
+
+    def paid_s(self, usage: UnitUsage) -> float:
+        """Busy seconds, from its start, after which a unit must be dead even if nobody looks."""
+        return float("inf")
+
+    def is_closing(self, clock: float, grace_s: float) -> bool:
+        """Whether a unit that started now would be asked to end at once."""
+        return False
+
+    def start_limit_s(self, left: float, workers: int) -> float:
+        """How long so many workers may take to start side by side, with so much left."""
         return float("inf")
 
     # what is left

@@ -19,6 +19,7 @@ _UNKNOWN = 50  # units that a budget is taken to buy until the first has been ti
 _MORE = 1.5  # a reservation that is used up grows by this factor
 _WORTH = 0.02  # an extension by less than this part is not worth it
 _KILL_S = STOPPING_S / 2  # busy time that a kill takes
+_LATE_KILL_S = _KILL_S / 2  # the same for the guard, which comes after the driver
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,15 @@ class Metered(Timed):
         if usage.busy_s < bought - _KILL_S:
             return None
         return Enough(self.spent_message, at_once=True)
+
+    def paid_s(self, usage: UnitUsage) -> float:
+        """What the reservation pays for, less the time of a kill that nobody else has made."""
+        bought = self.seconds_for(usage.reserved)
+        return max(0.5 * bought, bought - _LATE_KILL_S)
+
+    def start_limit_s(self, left: float, workers: int) -> float:
+        """What is left pays for all of them."""
+        return self.seconds_for(left) / workers
 
     def next_look(self, usage: UnitUsage) -> float:
         """Until the reservation is nearly used up, then until it is time to kill."""

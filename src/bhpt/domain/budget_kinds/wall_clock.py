@@ -7,6 +7,8 @@ from bhpt.domain.budget_kinds.kind import Enough, UnitCost, UnitUsage
 from bhpt.domain.budget_kinds.timed import Timed
 from bhpt.domain.durations import duration, parse_span, span_text
 
+_NOTICE = 0.02  # of a deadline, at most, goes into ending in good order
+
 
 @dataclass(frozen=True, slots=True)
 class WallClock(Timed):
@@ -38,12 +40,29 @@ class WallClock(Timed):
         return min(cost.typical, left)
 
     def verdict(self, usage: UnitUsage) -> Enough | None:
-        """Stop at the deadline."""
-        return Enough("the deadline came first") if usage.clock >= self.amount else None
+        """Ask to stop in time before the deadline."""
+        late = self.is_closing(usage.clock, usage.grace_s)
+        return Enough("the deadline came first") if late else None
 
     def next_look(self, usage: UnitUsage) -> float:
+        """Until it is asked to stop."""
+        return max(0.0, self.amount - self._notice(usage.grace_s) - usage.clock)
+
+    def paid_s(self, usage: UnitUsage) -> float:
         """Until the deadline."""
-        return self.amount - usage.clock
+        return usage.busy_s + max(0.0, self.amount - usage.clock)
+
+    def start_limit_s(self, left: float, workers: int) -> float:
+        """Until the deadline."""
+        return left
+
+    def is_closing(self, clock: float, grace_s: float) -> bool:
+        """Whether only the time to end in good order is left."""
+        return clock >= self.amount - self._notice(grace_s)
+
+    def _notice(self, grace_s: float) -> float:
+        """How long before the deadline a unit is asked to end: the grace is inside the budget."""
+        return min(grace_s, _NOTICE * self.amount)
 
     def used(self, spent: float, clock: float) -> float:
         """The time that has passed."""

@@ -1,0 +1,96 @@
+"""Whose folder it is, and how far the study was when something was last written there.
+
+The mark is a small file in the study's folder. It is written after the log has acknowledged
+events, so it is never ahead of a log that is whole: a log that lacks the marked event was copied
+without its write-ahead log, restored from an older copy, or damaged.
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from bhpt.checkpoints.disk import sync, write_private
+from bhpt.storage import Store
+from bhpt.study import EventLog
+from bhpt.study.events import Event
+
+NAME = "study.json"
+_LARGEST = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class FolderMark:
+    """What a folder remembers of its study.
+
+    Attributes:
+        identity: Of the study.
+        position: How many events it had.
+        digest: Of the last of them.
+    """
+
+    identity: str
+    position: int
+    digest: str
+
+    @classmethod
+    def read(cls, root: Path) -> "FolderMark | None":
+        """The mark of a folder; None if there is none that can be read."""
+        try:
+            descriptor = os.open(root / NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with os.fdopen(descriptor, "rb") as file:
+                fields = json.loads(file.read(_LARGEST))
+            mark = cls(fields["identity"], fields["position"], fields["digest"])
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return None
+        right = isinstance(mark.identity, str) and isinstance(mark.digest, str)
+        return mark if right and type(mark.position) is int and mark.position >= 0 else None
+
+    def write(self, root: Path, *, durable: bool = False) -> None:
+        """Replace the mark of a folder in one step.
+
+        Args:
+            root: The folder.
+            durable: Whether to wait for the disk. Without it a power cut may leave an older mark,
+                which is true as well.
+        """
+        temporary = root / f".{NAME}.tmp"
+        write_private(temporary, (json.dumps(asdict(self)) + "\n").encode())
+        if durable:
+            sync(temporary)
+        os.rename(temporary, root / NAME)  # noqa: PTH104  # one syscall
+        if durable:
+            sync(root)
+
+
+class MarkedLog(EventLog):
+    """A store whose every append is noted in the study's folder.
+
+    Args:
+        store: The study.
+        root: Its folder.
+    """
+
+    def __init__(self, store: Store, root: Path) -> None:
+        self._store = store
+        self._root = root
+        self._identity = store.identity()
+        self._mark(durable=True)
+
+    def append(self, events: Sequence[Event], expected: int) -> None:
+        """Add events after the first `expected` ones, then note that they are there."""
+        self._store.append(events, expected)
+        self._mark()
+
+    def read(self, after: int = 0) -> list[Event]:
+        """All events but the first `after`."""
+        return self._store.read(after)
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._store.close()
+
+    def _mark(self, *, durable: bool = False) -> None:
+        head = self._store.head()
+        FolderMark(self._identity, head.position, head.digest).write(self._root, durable=durable)
