@@ -123,7 +123,8 @@ def test_doctor(folder: Folder) -> None:
     for part in ("policy", "ends"):
         line = next(line for line in answer.out.splitlines() if f" net {part} " in line)
         assert networks("default")[part][:12] in line
-        assert "trained 2026-11-15 on lcbench 18" in line
+        assert "trained 2026-11-15 on " in line
+        assert "lcbench 18" in line
         assert "python -m benchmarks.policy." in line
     assert folder.files() == before
 
