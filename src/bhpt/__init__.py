@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bhpt.tuning.errors import Paused, TrainerBroken
     from bhpt.tuning.options import Options
     from bhpt.tuning.result import Result
-    from bhpt.tuning.tune import open_study, resume, stored, tune
+    from bhpt.tuning.tune import earlier_study, open_study, resume, stored, tune
 
 __version__ = "0.1.0"
 
@@ -72,6 +72,7 @@ __all__ = [
     "View",
     "__version__",
     "decode_event",
+    "earlier_study",
     "encode_event",
     "forecast_study",
     "open_study",
@@ -115,6 +116,7 @@ _HOMES = {
     "Usage": "bhpt.domain.results",
     "View": "bhpt.domain.view",
     "decode_event": "bhpt.study.codec",
+    "earlier_study": "bhpt.tuning.tune",
     "encode_event": "bhpt.study.codec",
     "forecast_study": "bhpt.reports.forecast",
     "open_study": "bhpt.tuning.tune",

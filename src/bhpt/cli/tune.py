@@ -95,6 +95,13 @@ def tune(
     direction: Annotated[
         str, typer.Option("--mode", help="Whether the metric is minimised or maximised: min, max.")
     ] = "min",
+    learn_from: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An earlier study to learn from, its file or address; may be repeated.",
+            metavar="STUDY",
+        ),
+    ] = None,
     untrained_loss: Annotated[
         float | None, typer.Option(help="The metric of an untrained model, if you know it.")
     ] = None,
@@ -137,6 +144,7 @@ def tune(
             candidates=candidates,
             metric=objective.metric,
             mode=objective.mode,
+            learn_from=learn_from or (),
             options=options,
             watch=watch,
             memory=memory,

@@ -67,10 +67,11 @@ def infer_ranges(configs: Sequence[Mapping[str, object]]) -> dict[str, Range]:
     for config in configs:
         for name, value in config.items():
             values.setdefault(str(name), []).append(value)
-    return {name: _infer(found) for name, found in values.items()}
+    return {name: infer_range(found) for name, found in values.items()}
 
 
-def _infer(values: list[object]) -> Range:
+def infer_range(values: list[object]) -> Range:
+    """The range of values that occur, numbers on the scale that their range suggests."""
     if not all(is_number(value) for value in values):
         return Choices(len({str(value) for value in values}))
     numbers = np.array(values, float)

@@ -42,7 +42,13 @@ VALUE_COLUMNS = (
     "log_choices",
 )
 """What a token says of a value, before the hashes of words and names."""
-COLUMNS = len(VALUE_COLUMNS) + WORD_HASH + NAME_HASH
+TOKEN_NAMES = (
+    *VALUE_COLUMNS,
+    *(f"word_{at}" for at in range(WORD_HASH)),
+    *(f"name_{at}" for at in range(NAME_HASH)),
+)
+"""What the numbers of a token are."""
+COLUMNS = len(TOKEN_NAMES)
 """F."""
 _AT = {name: at for at, name in enumerate(VALUE_COLUMNS)}
 _FAR = 1.5  # beyond this many ranges, a default is as far as it gets
@@ -53,15 +59,17 @@ def column(name: str) -> int:
     return _AT[name]
 
 
-def tokens(configs: Sequence[Mapping[str, object]], ranges: Mapping[str, Range]) -> FloatArray:
-    """One token for each hyper-parameter of each configuration, [K, N, F], 32 bits.
+def encode_tokens(
+    configs: Sequence[Mapping[str, object]], ranges: Mapping[str, Range]
+) -> FloatArray:
+    """One token for each hyper-parameter of each configuration, [K, N, F].
 
     Args:
         configs: K dictionaries.
         ranges: The range of each of the N hyper-parameters of the study. A row depends on its own
             configuration and on these alone.
     """
-    found = np.zeros((len(configs), len(ranges), COLUMNS), np.float32)
+    found = np.zeros((len(configs), len(ranges), COLUMNS))
     defaults = documented(tuple(ranges))
     for at, (name, span) in enumerate(ranges.items()):
         rows = np.array([k for k, config in enumerate(configs) if name in config], np.int64)
@@ -71,10 +79,8 @@ def tokens(configs: Sequence[Mapping[str, object]], ranges: Mapping[str, Range])
     return found
 
 
-def _tokens(
-    name: str, values: list[object], span: Range, default: Documented | None
-) -> FloatArray:
-    made = np.zeros((len(values), COLUMNS), np.float32)
+def _tokens(name: str, values: list[object], span: Range, default: Documented | None) -> FloatArray:
+    made = np.zeros((len(values), COLUMNS))
     made[:, _AT["present"]] = 1.0
     made[:, COLUMNS - NAME_HASH :] = hashed_name(name)
     if isinstance(span, NumberRange):
@@ -124,7 +130,7 @@ def _number(
 
 
 def _magnitude(values: FloatArray) -> FloatArray:
-    return np.log10(np.clip(np.abs(values), 1e-9, 1e9)) / 3.0
+    return np.asarray(np.log10(np.clip(np.abs(values), 1e-9, 1e9)) / 3.0)
 
 
 @lru_cache(maxsize=4096)
@@ -135,7 +141,7 @@ def hashed_name(name: str) -> FloatArray:
 
 def _hashed(text: str, size: int) -> FloatArray:
     """Words count twice; every part adds 1 or -1 at a place that its hash decides."""
-    found = np.zeros(size, np.float32)
+    found = np.zeros(size)
     for word in text.split("_"):
         padded = f"<{word}>"
         parts = [(word, 2.0), *((padded[i : i + 3], 1.0) for i in range(len(padded) - 2))]

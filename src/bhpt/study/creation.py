@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from bhpt.beliefs.earlier_studies import EarlierStudy, summary
 from bhpt.domain import Objective
 from bhpt.domain.budget import Budget
 from bhpt.policies.registry import networks
 from bhpt.spaces import Space, parse_space
 from bhpt.study.events import ArmsAdded, StudyCreated
 from bhpt.study.plan import Plan, Search, Training
+from bhpt.study.state import State
 
 _LONGEST = 256  # epochs an arm may train unless the user says otherwise: the belief's grid
 _TIMED = 100  # the same where the budget does not count epochs
@@ -34,6 +36,7 @@ def first_events(
     trainer: dict[str, object] | None = None,
     candidates: int | None = None,
     objective: Objective | None = None,
+    earlier: tuple[EarlierStudy, ...] = (),
 ) -> tuple[StudyCreated, ArmsAdded]:
     """The creation of a study and its first arms.
 
@@ -47,6 +50,7 @@ def first_events(
         trainer: What to remember of the trainer.
         candidates: How many arms are drawn from a space at the start.
         objective: Which metric decides what is best; the lowest `loss` if None.
+        earlier: What earlier studies showed.
 
     Raises:
         Misuse: If any of it makes no sense.
@@ -63,8 +67,15 @@ def first_events(
     if training.untrained is not None:
         training = replace(training, untrained=metric.to_loss(training.untrained))
     weights = networks(policy)
-    plan = Plan(budget, seed, policy, workers, trainer, training, search, weights, metric)
+    plan = Plan(budget, seed, policy, workers, trainer, training, search, weights, metric, earlier)
     return StudyCreated(plan), arms
+
+
+def summarised(state: State) -> EarlierStudy:
+    """What a new study keeps of this one: configurations that were trained, and their ranks."""
+    if state.curves is None:
+        return EarlierStudy((), ())
+    return summary(state.curves, state.configs)
 
 
 def note_of_other_weights(plan: Plan) -> str | None:

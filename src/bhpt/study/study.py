@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from bhpt.beliefs.earlier_studies import EarlierStudy
 from bhpt.domain import Failure, FailureKind, Memory, Misuse, Objective, Unit, UnitResult, Usage
 from bhpt.domain.budget import Budget
 from bhpt.domain.closing import Closing
@@ -15,7 +16,7 @@ from bhpt.domain.reports import read_reports
 from bhpt.policies.interface import Policy
 from bhpt.policies.registry import make_policy
 from bhpt.spaces import Config
-from bhpt.study.creation import default_epochs, first_events, note_of_other_weights
+from bhpt.study.creation import default_epochs, first_events, note_of_other_weights, summarised
 from bhpt.study.deciding import next_unit
 from bhpt.study.events import BudgetAdded, Event, SessionEnded, SessionStarted
 from bhpt.study.log import EventLog, Journal, Keep, MemoryLog
@@ -62,6 +63,8 @@ class Study(Closing):
         keep: Makes the log from the first events; `stored("runs/net.db")` for one that lasts.
         metric: The metric that decides what is best.
         mode: Whether it is minimised ("min") or maximised ("max").
+        learn_from: Earlier studies, `Study` objects or what `earlier_study` read from a file; what
+            they showed is one more opinion, trusted as it proves right.
     """
 
     def __init__(
@@ -78,6 +81,7 @@ class Study(Closing):
         keep: Keep = MemoryLog,
         metric: str = "loss",
         mode: Direction = "min",
+        learn_from: Sequence["Study | EarlierStudy"] = (),
     ) -> None:
         parsed = Budget.parse(budget)
         epochs = default_epochs(parsed, unit) if max_epochs is None else max_epochs
@@ -89,6 +93,9 @@ class Study(Closing):
             policy=policy_name(policy),
             workers=workers,
             objective=Objective(metric, mode),
+            earlier=tuple(
+                summarised(one.state) if isinstance(one, Study) else one for one in learn_from
+            ),
         )
         self._begin(Journal(keep(first)), policy, time.monotonic)
 

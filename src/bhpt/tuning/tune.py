@@ -5,11 +5,12 @@ import re
 import socket
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from bhpt.beliefs.earlier_studies import EarlierStudy
 from bhpt.checkpoints import LocalFolder, is_disk_full
 from bhpt.domain import Memory, Misuse, Objective
 from bhpt.domain.budget import Budget
@@ -17,11 +18,17 @@ from bhpt.domain.objective import Direction
 from bhpt.executors import Executor, LocalExecutor, LocalOptions
 from bhpt.policies.interface import Policy, refuse_side_by_side
 from bhpt.policies.registry import make_policy
-from bhpt.storage import Address, Store, create_store, open_store
+from bhpt.storage import Address, Store, create_store, open_store, read_store
 from bhpt.storage.files import exists
 from bhpt.study import Journal, Keep, Study, Training
-from bhpt.study.creation import default_epochs, first_events, note_of_other_weights
+from bhpt.study.creation import (
+    default_epochs,
+    first_events,
+    note_of_other_weights,
+    summarised,
+)
 from bhpt.study.events import BudgetAdded, SessionStarted
+from bhpt.study.state import fold
 from bhpt.study.study import policy_name
 from bhpt.trainers.specs import TrainerSpec, spec_from_json, spec_of, spec_to_json
 from bhpt.tuning.checkpoint_session import CheckpointSession
@@ -55,6 +62,24 @@ def open_study(where: str | Path, policy: str | Policy | None = None) -> Study:
     return Study.resume(open_store(where), policy)
 
 
+def earlier_study(where: str | Path) -> EarlierStudy:
+    """What a new study can learn from one that is kept: `Study(…, learn_from=[…])`.
+
+    Nothing is locked or written.
+
+    Raises:
+        Misuse: There is none, it is damaged, or a newer version wrote it.
+    """
+    with read_store(where) as reader:
+        return summarised(fold(event for event, _ in reader.stream()))
+
+
+def _earlier(given: str | Path | Study | EarlierStudy) -> EarlierStudy:
+    if isinstance(given, str | Path):
+        return earlier_study(given)
+    return summarised(given.state) if isinstance(given, Study) else given
+
+
 def _silent(*_: object) -> None:
     """Nobody watches."""
 
@@ -80,6 +105,7 @@ def tune(
     candidates: int | None = None,
     metric: str = "loss",
     mode: Direction = "min",
+    learn_from: Sequence[str | Path | Study | EarlierStudy] = (),
     options: Options = Options(),  # noqa: B008  # frozen
     watch: Watch = _silent,
     memory: Memory | None = None,
@@ -102,6 +128,8 @@ def tune(
         candidates: How many configurations are drawn from a space at the start.
         metric: Which of the reported metrics decides what is best.
         mode: Whether it is minimised ("min") or maximised ("max").
+        learn_from: Earlier studies by file or address, as `Study` objects, or as `earlier_study`
+            reads them; what they showed is one more opinion, trusted as it proves right.
         options: How the session runs.
         watch: Called now and then with the study and what runs.
         memory: Holds what the study's predictor prepares, for a `watch` that predicts too.
@@ -130,6 +158,7 @@ def tune(
         trainer=spec_to_json(spec),
         candidates=candidates,
         objective=Objective(metric, mode),
+        earlier=tuple(_earlier(one) for one in learn_from),
     )
     address = Address.parse(study if study is not None else _new_study(spec))
     if address.file is not None and os.path.lexists(address.file):
