@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bhpt.beliefs.learned.network_inputs import names_tell
-from bhpt.beliefs.learned.weights import shipped, without_names
+from bhpt.beliefs.learned.weights import shipped_policy, without_names
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import packaged
 from bhpt.domain import Curves, View
@@ -15,7 +15,7 @@ from bhpt.policies.learned import Learned
 from bhpt.policies.promising import Promising
 from bhpt.policies.registry import make_policy
 from bhpt.policies.staged import StagedPolicy
-from bhpt.spaces import encode_roles
+from bhpt.spaces import encode_tokens, infer_ranges
 from tests.policies.test_staged import PARTS, Says
 
 # of the nameless parts 1 is first, 2 last, 3 where budgets are large
@@ -35,7 +35,7 @@ def view_of(name: str, left: float, done: int = 0) -> View:
         costs=np.ones(15),
         features=np.zeros((15, 1)),
         untrained=1.0,
-        meanings=encode_roles(configs),
+        meanings=encode_tokens(configs, infer_ranges(configs)),
     )
 
 
@@ -80,10 +80,10 @@ def test_equal_values_tell_nothing() -> None:
     """Names are known, but all arms have the same learning rate."""
     view = view_of("learning_rate", 20.0)
     assert view.meanings is not None
-    same = replace(view, meanings=np.tile(view.meanings[:1], (15, 1)))
-    assert names_tell(view, shipped("policy"))
-    assert not names_tell(same, shipped("policy"))
-    assert not names_tell(view, without_names(shipped("policy")))
+    same = replace(view, meanings=np.tile(view.meanings[:1], (15, 1, 1)))
+    assert names_tell(view, shipped_policy())
+    assert not names_tell(same, shipped_policy())
+    assert not names_tell(view, without_names(shipped_policy()))
 
 
 def test_nothing_is_decided_where_nothing_can_run() -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -33,7 +34,7 @@ def plan_of(log: MemoryLog) -> Plan:
 def test_a_study_notes_the_weights_of_its_policy(name: str) -> None:
     log = MemoryLog()
     Study(CONFIGS, "10 epochs", policy=name, keep=into(log))
-    expected = {"policy": shipped("policy").digest, "ends": shipped("ends").digest}
+    expected = {name: shipped(name).digest for name in get_args(Network)}
     assert plan_of(log).networks == networks(name) == expected
     assert note_of_other_weights(plan_of(log)) is None
 

@@ -96,7 +96,8 @@ class EarlierExpert:
         if not self._names or not len(self._points):
             return np.zeros(len(configs))
         cross = _covariance(self._encode(configs), self._points)
-        return np.asarray(cross @ self._solved)
+        # a sum rather than a product: a row must not depend on how many there are
+        return np.asarray((cross * self._solved).sum(axis=1))
 
     @cached_property
     def _shared(self) -> list[tuple[EarlierStudy, dict[str, str]]]:

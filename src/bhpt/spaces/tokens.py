@@ -90,7 +90,7 @@ def _tokens(name: str, values: list[object], span: Range, default: Documented | 
             made[:, _AT[key]] = column_of
     else:
         made[:, _AT["log_choices"]] = np.log2(max(span.count, 1)) / 3.0
-        made[:, _AT["truth_value"]] = isinstance(values[0], bool | np.bool_)
+        made[:, _AT["truth_value"]] = [isinstance(v, bool | np.bool_) for v in values]
         made[:, len(VALUE_COLUMNS) : len(VALUE_COLUMNS) + WORD_HASH] = [
             _hashed(spelled(str(value)), WORD_HASH) for value in values
         ]
@@ -124,8 +124,9 @@ def _number(
         at = np.clip(span.position(default.numbers), 0.5 - _FAR, 0.5 + _FAR)
         apart = middle[:, None] + 0.5 - at[None, :]
         found["has_default"] = 1.0
-        found["from_default"] = apart @ default.weights
-        found["from_default_squared"] = apart**2 @ default.weights
+        # sums rather than products of matrices: a row must not depend on how many there are
+        found["from_default"] = (apart * default.weights).sum(axis=1)
+        found["from_default_squared"] = (apart**2 * default.weights).sum(axis=1)
     return found
 
 
