@@ -27,7 +27,7 @@ def test_weights_are_the_mean_of_the_posterior(seed: int) -> None:
     said = opinions_of(rng, 5)
     y = rng.uniform(-0.5, 0.5, 5)
     y -= y.mean()
-    prior, deviation = experts._PRIOR_MEAN, experts._PRIOR_DEVIATION
+    prior, deviation = experts.prior_mean(said), experts._PRIOR_DEVIATION
     draws = prior + deviation * rng.standard_normal((400_000, E))
     x = said[:, :, 2] - said[:, :, 2].mean(axis=1, keepdims=True)
     left = ((y - draws @ x) ** 2).sum(axis=1) / (2 * experts._NOISE**2)
@@ -38,6 +38,8 @@ def test_weights_are_the_mean_of_the_posterior(seed: int) -> None:
 
 def test_without_evidence_weights_are_the_prior() -> None:
     said = opinions_of(np.random.default_rng(0))
+    np.testing.assert_allclose(experts.weights(said, []), experts._WITH_EARLIER)
+    said[3] = 0.0
     np.testing.assert_allclose(experts.weights(said, []), experts._PRIOR_MEAN)
     empty = Standing(np.zeros(0, np.int64), np.zeros(0), True)
     np.testing.assert_allclose(experts.weights(said, [empty]), experts._PRIOR_MEAN)

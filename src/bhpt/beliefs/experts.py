@@ -25,7 +25,8 @@ from bhpt.spaces.tokens import column
 
 EXPERTS = ("reader", "documented", "middle", "earlier")
 """The experts, in their order."""
-_PRIOR_MEAN = np.array([0.90, 0.05, 0.05, 0.90])
+_PRIOR_MEAN = np.array([0.90, 0.05, 0.05, 0.00])
+_WITH_EARLIER = np.array([0.40, 0.05, 0.05, 1.00])  # where earlier studies say something
 _PRIOR_DEVIATION = np.array([0.70, 0.30, 0.20, 0.50])
 _NOISE = 0.25  # deviation of what an arm shows from what experts expected, in ranks
 _MOST = np.array([1.5, 1.0, 1.0, 1.5])  # no expert is trusted more than this
@@ -129,6 +130,15 @@ def _ranks(values: FloatArray) -> FloatArray:
     return np.asarray((last - (count + 1) / 2 + 0.5)[place] / len(values) - 0.5)
 
 
+def prior_mean(opinions: FloatArray) -> FloatArray:
+    """How far each expert is trusted before anything is shown, [E].
+
+    Earlier studies know the user's own problem, so where they say something, others count less.
+    """
+    said = opinions[EXPERTS.index("earlier"), :, _END]
+    return _WITH_EARLIER if np.any(said != 0.0) else _PRIOR_MEAN
+
+
 def weights(opinions: FloatArray, shown: list[Standing]) -> FloatArray:
     """How far each expert is trusted after what was shown, [E].
 
@@ -137,7 +147,7 @@ def weights(opinions: FloatArray, shown: list[Standing]) -> FloatArray:
         shown: How tried arms rank.
     """
     precision = np.diag(_PRIOR_DEVIATION**-2)
-    evidence = _PRIOR_MEAN * _PRIOR_DEVIATION**-2
+    evidence = prior_mean(opinions) * _PRIOR_DEVIATION**-2
     for standing in shown:
         said = opinions[:, standing.arms, _EARLY if standing.early else _END]
         if not len(standing.arms):
