@@ -23,8 +23,11 @@ POLICY = DefaultPolicy(Says(7), Says(5), PARTS, Learned().names_tell)
 
 
 def view_of(name: str, left: float, done: int = 0) -> View:
-    """A study of 15 arms that differ in one hyper-parameter, after some units of the first."""
-    configs = [{name: 10.0 ** (-k / 3)} for k in range(15)]
+    """A study of 15 arms that differ in one hyper-parameter, after some units of the first.
+
+    A colour is the same for all of them.
+    """
+    configs = [{name: 1.0 if name == "colour" else 10.0 ** (-k / 3)} for k in range(15)]
     curves = Curves.empty(15, 20)
     for _ in range(done):
         curves = curves.extend(0, np.array([0.5]))

@@ -140,6 +140,9 @@ def test_weights_of_both_networks_can_come_from_a_folder(tmp_path: Path) -> None
         make_policy(f"default:{tmp_path}")
     ends_of = {key: 3 * value for key, value in shipped("ends").items()}
     write_weights(tmp_path / "ends.npz", ends_of, shipped("ends").passport)
+    with pytest.raises(Misuse, match=r"names\.npz cannot be read"):
+        make_policy(f"default:{tmp_path}")
+    write_weights(tmp_path / "names.npz", shipped("names"), shipped("names").passport)
     learned, nameless, default = (
         make_policy(f"{name}:{tmp_path}") for name in ("learned", "nameless", "default")
     )

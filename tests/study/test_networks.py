@@ -16,7 +16,7 @@ from tests.study.cases import CONFIGS, Greedy, into
 
 def weights_in(folder: Path, factor: float) -> str:
     """Policy `learned` with weights of its own."""
-    parts: tuple[Network, ...] = ("policy", "ends")
+    parts: tuple[Network, ...] = get_args(Network)
     folder.mkdir(exist_ok=True)
     for part in parts:
         arrays = {name: factor * value for name, value in shipped(part).items()}
