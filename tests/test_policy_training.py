@@ -307,7 +307,7 @@ def knowledge_file(pool_file: Path) -> Path:
     said = (0.3 * rng.standard_normal((rows, OPINIONS))).astype(np.float16)
     said[:, -1] = np.abs(said[:, -1])
     out = pool_file.parent / "knowledge.npz"
-    np.savez(out, opinions=said)
+    np.savez(out, opinions=said[None])
     return out
 
 
@@ -521,7 +521,7 @@ def test_opinions_stay_with_their_arms(pool_file: Path, knowledge_file: Path) ->
     """An arm of a drawn study is a row of the pool: its curve and what is said of it."""
     drawn = kinds_of(pool_file, knowledge_file, ("tables",))
     with np.load(pool_file) as arrays, np.load(knowledge_file) as known:
-        curves, said = arrays["curves"] / 65535, known["opinions"].astype(float)
+        curves, said = arrays["curves"] / 65535, known["opinions"][0].astype(float)
     apart = said[:, -1]  # the one that is not centred
     for study in range(4):
         exists = np.asarray(drawn.exists[study]) > 0
@@ -649,11 +649,13 @@ def test_knowledge_of_names_is_learned_and_written(
     tables = knowledge.Tables(str(pool_file))
     with np.load(out) as file:
         assert set(file) == {"opinions"}
-        said = file["opinions"]
+        both = file["opinions"]
     weights = read_weights(tmp_path / "names.npz", "names")
     assert weights.passport.trained_on.left_out == ("vae_mnist",)
-    assert said.shape == (len(tables.curves), OPINIONS)
-    assert np.isfinite(said).all()
+    assert both.shape == (2, len(tables.curves), OPINIONS)  # by task and by kind left out
+    assert np.isfinite(both).all()
+    assert not np.allclose(both[0], both[1])
+    said = both[0]
     task = tables.names.index("vae_mnist")  # judged by what will be shipped
     rows, expected = tables.rows(task), opinions(np, weights, tables.read(task))
     np.testing.assert_allclose(said[rows], expected, rtol=5e-3, atol=1e-5)

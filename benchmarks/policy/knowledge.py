@@ -266,17 +266,11 @@ def parser() -> argparse.ArgumentParser:
     add_leave_out(made)
     made.add_argument(
         "--fold-by",
-        choices=("task", "kind"),
-        default="task",
-        help="judge each task by networks that have not seen it, or have not seen its kind",
+        choices=("task", "kind", "both", "none"),
+        default="both",
+        help="judge each task by networks that have not seen it, have not seen its kind, or both",
     )
-    made.add_argument("--steps", type=int, default=1500)
-    made.add_argument(
-        "--no-crossed",
-        dest="crossed",
-        action="store_false",
-        help="train on all tasks only, without networks to judge each task",
-    )
+    made.add_argument("--steps", type=int, default=2000)
     return made
 
 
@@ -286,25 +280,45 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tables = Tables(options.pool)
     kept = tables.labels.chosen(options.leave_out, options.leave_out_kind)
     tasks = [t for t in tables.named() if tables.names[t] not in kept]
-    said = np.zeros((len(tables.curves), OPINIONS), np.float32)
     weights = train(tables, tasks, options.steps, 0)
+    ways = ("task", "kind") if options.fold_by == "both" else (options.fold_by,)
+    said = np.stack([crossed(tables, tasks, weights, by, options.steps) for by in ways])
+    tell("left out", tables, said[0], [t for t in tables.named() if tables.names[t] in kept])
+    np.savez_compressed(options.out, opinions=said.astype(np.float16))
+    file = Path(options.out).with_name("names.npz")
+    write(file, options.command, "names", weights, tables.labels.training(kept))
+
+
+def crossed(
+    tables: Tables, tasks: Sequence[int], weights: Weights, by: str, steps: int
+) -> FloatArray:
+    """Opinions about all arms of the pool, each by networks that have not seen its task or kind.
+
+    Args:
+        tables: The pool.
+        tasks: Those that may be learned from.
+        weights: Networks that have seen all of these; they judge the tasks that are left out.
+        by: `task` or `kind`, see `folds`; `none` asks the same networks about all of them.
+        steps: Of training each fold's networks.
+
+    Returns:
+        One row an arm, [rows, OPINIONS].
+    """
+    said = np.zeros((len(tables.curves), OPINIONS), np.float32)
     for task in tables.named():  # those left out are judged as they will be in earnest
         said[tables.rows(task)] = ask(weights, tables.read(task))
-    tell("left out", tables, said, [t for t in tables.named() if tables.names[t] in kept])
-    parts = folds(tables, tasks, options.fold_by) if options.crossed else []
+    parts = [] if by == "none" else folds(tables, tasks, by)
     for fold, part in enumerate(parts):
-        blind = train(tables, [t for t in tasks if t not in part], options.steps, fold)
+        blind = train(tables, [t for t in tasks if t not in part], steps, fold)
         for task in part:
             said[tables.rows(task)] = ask(blind, tables.read(task))
-        print(f"fold {fold + 1} of {len(parts)}", flush=True)
-    tell("crossed" if parts else "seen", tables, said, tasks)
+        print(f"by {by}: fold {fold + 1} of {len(parts)}", flush=True)
+    tell(f"by {by}", tables, said, tasks)
     rng = np.random.default_rng(2)
     for task in sorted(set(range(len(tables.names))) - set(tables.named())):
         rows = tables.rows(task)
         said[rows] = invented(rng, tables.target(rows, task))
-    np.savez_compressed(options.out, opinions=said.astype(np.float16))
-    file = Path(options.out).with_name("names.npz")
-    write(file, options.command, "names", weights, tables.labels.training(kept))
+    return said
 
 
 def tell(title: str, tables: Tables, said: FloatArray, tasks: Sequence[int]) -> None:

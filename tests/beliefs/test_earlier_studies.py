@@ -12,9 +12,13 @@ from bhpt.beliefs.earlier_studies import (
 )
 from bhpt.domain import Curves, Misuse
 from bhpt.spaces import Space
-from bhpt.spaces.ranges import Choices, NumberRange
+from bhpt.spaces.ranges import Choices, NumberRange, Range
 
-RANGES = {"p1": NumberRange(1e-4, 1.0, "log"), "p2": NumberRange(0.0, 1.0), "p3": Choices(2)}
+RANGES: dict[str, Range] = {
+    "p1": NumberRange(1e-4, 1.0, "log"),
+    "p2": NumberRange(0.0, 1.0),
+    "p3": Choices(2),
+}
 
 
 def points(seed: int, count: int = 40) -> list[dict[str, object]]:

@@ -8,7 +8,7 @@ import pytest
 from bhpt.spaces import encode_tokens
 from bhpt.spaces.documented import documented, scores
 from bhpt.spaces.documented_defaults import LIBRARIES
-from bhpt.spaces.ranges import Choices, NumberRange
+from bhpt.spaces.ranges import Choices, NumberRange, Range
 from bhpt.spaces.tokens import column
 
 NAMES = [library.name for library in LIBRARIES]
@@ -62,7 +62,11 @@ def test_distances_are_in_units_of_the_users_range() -> None:
 
 
 def test_words_have_defaults_and_unknown_names_none() -> None:
-    ranges = {"penalty": Choices(2), "eta0": NumberRange(0.001, 1, "log"), "colour": Choices(2)}
+    ranges: dict[str, Range] = {
+        "penalty": Choices(2),
+        "eta0": NumberRange(0.001, 1, "log"),
+        "colour": Choices(2),
+    }
     found = encode_tokens(
         [{"penalty": "l2", "eta0": 0.1, "colour": "red"}, {"penalty": "l1", "colour": "blue"}],
         ranges,
