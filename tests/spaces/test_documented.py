@@ -57,7 +57,7 @@ def test_distances_are_in_units_of_the_users_range() -> None:
     configs = [{"n_factors": 100, "lr_all": 0.005}, {"n_factors": 150, "lr_all": 0.0005}]
     found = encode_tokens(configs, ranges)
     apart = found[:, :, column("from_default")]
-    np.testing.assert_allclose(apart, [[0, 0], [0.5, -0.5]], atol=1e-9)
+    np.testing.assert_allclose(apart, np.array([[0.0, 0.0], [0.5, -0.5]]), atol=1e-9)
     np.testing.assert_allclose(found[:, :, column("from_default_squared")], apart**2, atol=1e-9)
 
 

@@ -58,7 +58,7 @@ def test_positions_are_on_the_scale_of_the_range() -> None:
 
 
 def test_ranges_are_inferred_from_values() -> None:
-    configs = [
+    configs: list[dict[str, object]] = [
         {"lr": 1e-4, "n": 2, "m": 0.9, "o": "a"},
         {"lr": 0.1, "n": 8, "m": 0.99, "o": "b"},
         {"lr": 0.01, "n": 5, "m": 0.999, "o": True},

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from bhpt.beliefs import experts
 from bhpt.beliefs.learned.features import NOISE, OPINIONS, Geometry, Moment, features, geometry
 from bhpt.beliefs.learned.network import preferences, trunk
 from bhpt.beliefs.learned.network_inputs import (
@@ -52,6 +53,12 @@ EXPECTED = [
     arm_column(f"expected_{of}") for of in ("first", "improvement", "rank", "extrapolation")
 ]
 ALL_OF_NAMES = [*OPINION, LIKED, BEHIND, SURE, EARLY, NOW]
+
+
+@pytest.fixture(autouse=True)
+def _trust_as_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Experts keep their weights; how these follow what is shown is tested beside them."""
+    monkeypatch.setattr(experts, "standings", lambda *_: [])
 
 
 def told(view: View) -> tuple[FloatArray, FloatArray]:
