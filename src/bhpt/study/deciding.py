@@ -122,9 +122,21 @@ def _decided(state: State, prospects: Prospects, decision: Decision, clock: floa
         done=done,
         cost=_reservation(state, prospects, arm),
         seconds=prospects.seconds(arm),
-        why=decision.explanation.why,
+        why=sentence(state, arm, decision.explanation),
         outlook=_outlook(arm, decision.explanation),
         clock=clock,
+    )
+
+
+def sentence(state: State, arm: int, explanation: Explanation) -> str:
+    """Why an arm is trained, for a person: its prediction as the metric reads it, the reason."""
+    end, spread = explanation.end[arm], explanation.spread[arm]
+    if not math.isfinite(end):
+        return f"arm {arm}: {explanation.why}"
+    value = state.plan.objective.from_loss(float(end))
+    return (
+        f"arm {arm} after {state.count(arm)} epochs: predicted to end at "
+        f"{value:.4g} ± {spread:.2g}; {explanation.why}"
     )
 
 
