@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bhpt.study.plan import Training
     from bhpt.study.study import AskedUnit, Study
     from bhpt.trainers.four_methods import FourMethods
+    from bhpt.trainers.function import checkpoint, report
     from bhpt.trainers.specs import TrainerSpec
     from bhpt.tuning.errors import Paused, TrainerBroken
     from bhpt.tuning.options import Options
@@ -71,10 +72,12 @@ __all__ = [
     "Usage",
     "View",
     "__version__",
+    "checkpoint",
     "decode_event",
     "encode_event",
     "forecast_study",
     "open_study",
+    "report",
     "resume",
     "stored",
     "tune",
@@ -114,10 +117,12 @@ _HOMES = {
     "UnitResult": "bhpt.domain.results",
     "Usage": "bhpt.domain.results",
     "View": "bhpt.domain.view",
+    "checkpoint": "bhpt.trainers.function",
     "decode_event": "bhpt.study.codec",
     "encode_event": "bhpt.study.codec",
     "forecast_study": "bhpt.reports.forecast",
     "open_study": "bhpt.tuning.tune",
+    "report": "bhpt.trainers.function",
     "resume": "bhpt.tuning.tune",
     "stored": "bhpt.tuning.tune",
     "tune": "bhpt.tuning.tune",

@@ -20,11 +20,11 @@ from pathlib import Path
 from bhpt.executors import guard
 from bhpt.executors.logs import SlotLog
 from bhpt.executors.messages import Order, Reply, decode_reply, encode
-from bhpt.trainers.specs import TrainerSpec, spec_to_json
+from bhpt.trainers.specs import TrainerSpec, spec_to_wire
 
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from bhpt.executors.worker import main; main(int(sys.argv[2]), sys.argv[3])"
+    "from bhpt.executors.worker import main; main(int(sys.argv[2]))"
 )
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _CHUNK = 1 << 16
@@ -75,7 +75,7 @@ class WorkerProcess:
             process = subprocess.Popen(
                 [
                     *(sys.executable, "-c", _BOOT, json.dumps([str(path) for path in sys.path])),
-                    *(str(theirs.fileno()), json.dumps(spec_to_json(spec))),
+                    str(theirs.fileno()),
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -90,6 +90,8 @@ class WorkerProcess:
         finally:
             theirs.close()
             os.close(output)
+        with suppress(BrokenPipeError, ConnectionResetError):  # one that is gone is noticed later
+            ours.sendall(json.dumps(spec_to_wire(spec)).encode("ascii") + b"\n")
         ours.setblocking(False)
         return cls(process, ours, token)
 

@@ -22,6 +22,7 @@ _LINGER_S = 1.0  # what has hung up may take this long to be gone
 _UNKILLABLE_S = 5.0  # after a kill; then the slot goes on without waiting for the kernel
 _FAILURES_IN_A_ROW = 2  # then a worker is replaced: its device may be in a bad state
 _SHOWN_LINES = 5
+_STAY = ("generator", "function")  # kinds of which several stay alive in a worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,8 @@ class LocalOptions:
 
     Attributes:
         grace_s: Between asking a job past its limit to end and killing it.
-        keep_alive: Generator trainers that stay alive in one worker; those unused for longest
-            are let go first and would be trained again.
+        keep_alive: Trainers that cannot be frozen and stay alive in one worker; those unused for
+            longest are let go first and would be trained again.
         log_bytes: Size of a slot's log after which its older half is cut off.
         start_limit_s: How long the import of the trainer may take.
     """
@@ -193,7 +194,7 @@ class Slot:
         match reply:
             case Ready():
                 self.is_ready = True
-                self._keeps = self._crew.options.keep_alive if reply.kind == "generator" else 1
+                self._keeps = self._crew.options.keep_alive if reply.kind in _STAY else 1
                 limit = None if self._order is None else self._order.job.limit_s
                 self._limit_at = _after(time.monotonic(), limit)
             case Unusable():
@@ -209,7 +210,8 @@ class Slot:
             raise ValueError(f"attempt {came.attempt} of arm {came.arm} is not running there")
         if came.failure is None:
             if came.alive:
-                self.alive.remember(job.arm, job.done + job.epochs, self._keeps)
+                keeps = 1 if came.result.frozen else self._keeps
+                self.alive.remember(job.arm, job.done + job.epochs, keeps)
             self._failed_in_a_row = 0
         else:
             failure = replace(self._ending or came.failure, usage=came.usage)

@@ -12,6 +12,7 @@ import socket
 import sys
 import time
 import traceback
+from collections.abc import Iterable
 from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
@@ -24,7 +25,7 @@ from bhpt.domain.results import Failure, FailureKind, Usage
 from bhpt.executors.interface import Job, Report
 from bhpt.executors.messages import Order, Ready, Unusable, decode_order, encode
 from bhpt.trainers.interface import Trained, Trainer, TrainerFailed, Work
-from bhpt.trainers.specs import load, spec_from_json
+from bhpt.trainers.specs import load, spec_from_wire
 
 _PACKAGE = Path(__file__).parents[1]
 _FULL_BELOW = 1 << 20
@@ -32,12 +33,12 @@ _LONGEST_MESSAGE = 300
 _FREE = "free some space and resume"
 
 
-def main(descriptor: int, spec: str) -> None:
+def main(descriptor: int) -> None:
     """Serve until the driver hangs up.
 
     Args:
-        descriptor: Our end of the connection to the driver.
-        spec: JSON of the trainer's specification.
+        descriptor: Our end of the connection to the driver. Its first line is the trainer's
+            specification, each further one an order.
     """
     _settle_signals()
     sys.argv = ["bhpt-worker"]
@@ -45,13 +46,14 @@ def main(descriptor: int, spec: str) -> None:
         sys.stdout.reconfigure(line_buffering=True)
     with socket.socket(fileno=descriptor) as driver:
         driver.set_inheritable(False)
-        try:
-            trainer = load(spec_from_json(json.loads(spec)))
-        except Misuse as error:
-            driver.sendall(encode(Unusable(str(error))))
-            return
-        driver.sendall(encode(Ready(trainer.kind)))
-        _serve(driver, trainer)
+        with driver.makefile("r", encoding="ascii") as lines:
+            try:
+                trainer = load(spec_from_wire(json.loads(lines.readline())))
+            except Misuse as error:
+                driver.sendall(encode(Unusable(str(error))))
+                return
+            driver.sendall(encode(Ready(trainer.kind)))
+            _serve(driver, lines, trainer)
 
 
 def _settle_signals() -> None:
@@ -61,14 +63,15 @@ def _settle_signals() -> None:
     faulthandler.register(signal.SIGTERM, chain=True)
 
 
-def _serve(driver: socket.socket, trainer: Trainer) -> None:
+def _serve(driver: socket.socket, lines: Iterable[str], trainer: Trainer) -> None:
     alive: dict[int, object] = {}
-    with driver.makefile("r", encoding="ascii") as lines:
-        for line in lines:
-            report = _attempt(trainer, decode_order(line), alive)
-            sys.stdout.flush()
-            sys.stderr.flush()
-            driver.sendall(encode(report))
+    for line in lines:
+        report = _attempt(trainer, decode_order(line), alive)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        driver.sendall(encode(report))
+    for arm in tuple(alive):
+        _let_go(trainer, alive.pop(arm))
 
 
 def _attempt(trainer: Trainer, order: Order, alive: dict[int, object]) -> Report:
@@ -76,8 +79,10 @@ def _attempt(trainer: Trainer, order: Order, alive: dict[int, object]) -> Report
     began = time.monotonic()
     job = order.job
     for arm in order.drop:
-        alive.pop(arm, None)
+        _let_go(trainer, alive.pop(arm, None))
     living = alive.pop(job.arm, None)
+    if not job.resume.live:
+        _let_go(trainer, living)
     try:
         result, lives_on = _train(trainer, job, living if job.resume.live else None)
     except (Exception, SystemExit) as error:  # noqa: BLE001  # the boundary to the user's code
@@ -89,6 +94,16 @@ def _attempt(trainer: Trainer, order: Order, alive: dict[int, object]) -> Report
         alive[job.arm] = lives_on
     done = replace(result, usage=_usage(order, began))
     return Report(job.attempt, job.arm, done, alive=lives_on is not None)
+
+
+def _let_go(trainer: Trainer, living: object | None) -> None:
+    """End a live trainer; an error of its cleaning up is printed and costs nobody anything."""
+    if living is None:
+        return
+    try:
+        trainer.drop(living)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # the boundary to the user's code
+        _print_theirs(error)
 
 
 def _train(trainer: Trainer, job: Job, living: object | None) -> Trained:

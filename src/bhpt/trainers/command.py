@@ -73,6 +73,9 @@ class CommandTrainer:
         _check_count(len(reports), work)
         return work.result(reports, frozen=any(work.freeze_to.iterdir())), None
 
+    def drop(self, alive: object) -> None:
+        """Nothing to do: no command lives on."""
+
 
 def environment_of(work: Work, config_file: Path) -> dict[str, str]:
     """The variables of the protocol.

@@ -46,3 +46,6 @@ class ClassTrainer:
         reports = collect(lambda: read_reports(step(), work.objective, where), work.trained, where)
         model.save(work.freeze_to)
         return work.result(reports, frozen=True), model
+
+    def drop(self, alive: object) -> None:
+        """Nothing to do: an object ends when nobody holds it."""

@@ -1,5 +1,7 @@
 """What a study remembers of its trainer, and what a worker makes of it."""
 
+import base64
+import functools
 import inspect
 import shlex
 import shutil
@@ -8,10 +10,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from bhpt.domain.errors import Misuse
+from bhpt.trainers.by_value import ByValue, pack, unpack
 from bhpt.trainers.command import CommandTrainer
 from bhpt.trainers.four_methods import ClassTrainer, FourMethods
+from bhpt.trainers.function import FunctionTrainer
 from bhpt.trainers.generator import GeneratorTrainer
-from bhpt.trainers.import_names import name_of, refuse_during_import, resolve
+from bhpt.trainers.import_names import find_name, refuse_during_import, resolve
 from bhpt.trainers.interface import Trainer
 
 _METHODS = ("step", "save", "load")
@@ -19,7 +23,7 @@ _METHODS = ("step", "save", "load")
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A class or generator function, by its name `MODULE:NAME`."""
+    """A class or function, by its name `MODULE:NAME`."""
 
     name: str
 
@@ -48,37 +52,65 @@ class Command:
         return shlex.join(self.words)
 
 
-TrainerSpec = Imported | Command
+TrainerSpec = Imported | Command | ByValue
 
 
 def spec_of(trainer: object) -> TrainerSpec:
     """The specification of whatever a user hands over: an object, a name or a specification.
 
     Raises:
-        Misuse: It is not a trainer, or workers could not import it, or this is a worker that only
-            imports the script to find its trainer.
+        Misuse: It is not a trainer, or it cannot be sent to workers, or this is a worker that
+            only imports the script to find its trainer.
     """
     refuse_during_import()
-    if isinstance(trainer, Imported | Command):
+    if isinstance(trainer, TrainerSpec):
         return trainer
     if isinstance(trainer, str):
         return Imported(trainer)
-    check(trainer, getattr(trainer, "__name__", repr(trainer)))
-    return Imported(name_of(trainer))
+    called = _called(trainer)
+    check(trainer, called)
+    name = find_name(trainer)
+    return pack(trainer, called) if name is None else Imported(name)
+
+
+def _called(trainer: object) -> str:
+    """What a person calls a trainer."""
+    target = _innermost(trainer)
+    if inspect.isclass(target) or inspect.isroutine(target):
+        return target.__name__
+    return repr(trainer)[:60]
+
+
+def _innermost(trainer: object) -> object:
+    """The class or function within partials and wrappers."""
+    while isinstance(trainer, functools.partial):
+        trainer = trainer.func
+    return inspect.unwrap(trainer) if inspect.isroutine(trainer) else trainer
 
 
 def spec_to_json(spec: TrainerSpec) -> dict[str, object]:
-    """What the study stores."""
-    return {"name": spec.name} if isinstance(spec, Imported) else {"command": list(spec.words)}
+    """What the study stores; of a trainer that was sent by value, its name only."""
+    match spec:
+        case Imported():
+            return {"name": spec.name}
+        case Command():
+            return {"command": list(spec.words)}
+        case ByValue():
+            return {"by_value": spec.name}
 
 
 def spec_from_json(value: Mapping[str, object]) -> TrainerSpec:
     """What the study stored.
 
     Raises:
-        Misuse: It is neither a name nor a command.
+        Misuse: It is neither a name nor a command, or the trainer was sent by value.
     """
     name, words = value.get("name"), value.get("command")
+    if isinstance(called := value.get("by_value"), str):
+        raise Misuse(
+            f"the trainer {called!r} was a closure or came from a notebook, and is not stored: "
+            "resume from Python, with bhpt.resume(study, trainer=...)"
+        )
     if isinstance(name, str) and words is None:
         return Imported(name)
     if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
@@ -86,8 +118,23 @@ def spec_from_json(value: Mapping[str, object]) -> TrainerSpec:
     raise Misuse(f"this is neither a trainer's name nor a command: {dict(value)!r:.80}")
 
 
+def spec_to_wire(spec: TrainerSpec) -> dict[str, object]:
+    """What a driver sends to its workers, as JSON."""
+    if not isinstance(spec, ByValue):
+        return spec_to_json(spec)
+    return {"called": spec.name, "payload": base64.b64encode(spec.payload).decode("ascii")}
+
+
+def spec_from_wire(value: Mapping[str, object]) -> TrainerSpec:
+    """What a worker was sent by its driver."""
+    name, payload = value.get("called"), value.get("payload")
+    if isinstance(name, str) and isinstance(payload, str):
+        return ByValue(name, base64.b64decode(payload))
+    return spec_from_json(value)
+
+
 def load(spec: TrainerSpec) -> Trainer:
-    """Import and check a trainer; this is the worker's first deed.
+    """Import and check a trainer, in the worker that is to run it.
 
     Raises:
         Misuse: It is not there, dies at import or lacks a method; one line.
@@ -96,6 +143,8 @@ def load(spec: TrainerSpec) -> Trainer:
         if shutil.which(spec.words[0]) is None:
             raise Misuse(f"there is no command {spec.words[0]!r}: check its path")
         return CommandTrainer(spec.words)
+    if isinstance(spec, ByValue):
+        return check(unpack(spec), spec.name)
     return check(resolve(spec.name), spec.name.rpartition(":")[2])
 
 
@@ -105,22 +154,23 @@ def check(trainer: object, name: str) -> Trainer:
     Raises:
         Misuse: It is none, and why.
     """
-    if inspect.isclass(trainer):
-        return _check_class(trainer, name)
-    if inspect.isgeneratorfunction(inspect.unwrap(trainer) if callable(trainer) else trainer):
+    target = _innermost(trainer)
+    if inspect.isclass(target):
+        return _check_class(target, cast("Callable[..., object]", trainer), name)
+    if inspect.isfunction(target) or inspect.ismethod(target):
         _check_takes_config(cast("Callable[..., object]", trainer), name)
-        make = cast("Callable[[dict[str, object]], Iterator[object]]", trainer)
-        return GeneratorTrainer(make, name)
-    if inspect.isroutine(trainer):
-        raise Misuse(f"{name} is not a generator function: let it `yield` one loss an epoch")
+        if inspect.isgeneratorfunction(target):
+            make = cast("Callable[[dict[str, object]], Iterator[object]]", trainer)
+            return GeneratorTrainer(make, name)
+        return FunctionTrainer(cast("Callable[[dict[str, object]], object]", trainer), name)
     raise Misuse(
-        f"{name} is neither a class with step, save and load nor a generator function "
-        f"but {type(trainer).__name__}"
+        f"{name} is neither a class with step, save and load nor a function that reports or "
+        f"yields losses but {type(trainer).__name__}"
     )
 
 
-def _check_class(trainer: type, name: str) -> Trainer:
-    missing = [method for method in _METHODS if not callable(getattr(trainer, method, None))]
+def _check_class(target: type, trainer: Callable[..., object], name: str) -> Trainer:
+    missing = [method for method in _METHODS if not callable(getattr(target, method, None))]
     if missing:
         lacks = " and ".join(f"{method}({_argument(method)})" for method in missing)
         raise Misuse(f"trainer {name} lacks {lacks}: it needs step(), save(folder), load(folder)")
