@@ -31,7 +31,7 @@ docs: $(READY) ## the documentation, into site
 
 # the rooms without processes, databases and long predictions
 FAST := tests/domain tests/spaces tests/study tests/test_public_names.py \
-	tests/reports/test_tables.py tests/policies/test_schedules.py
+	tests/policies/test_schedules.py
 
 check: lint types layers ## before a commit, half a minute: style, types, layers, the fast tests
 	$(BIN)/pytest -q -n $(JOBS) -m 'not slow' $(FAST)

@@ -13,9 +13,9 @@ import typer
 
 from bhpt.cli.read_study import read_snapshot
 from bhpt.domain import Misuse
-from bhpt.reports.tables import Table, TableName, as_json, table
 from bhpt.storage import Address
 from bhpt.study import State
+from bhpt.study.tables import Table, TableName, as_json, table
 
 _FORMATS = ("csv", "json", "parquet")
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from bhpt.cli.formatting import (
+from bhpt.domain.durations import duration
+from bhpt.reports.progress import Progress, is_exhausted, progress_of
+from bhpt.tuning import Result
+from bhpt.views.formatting import (
     loss_text,
     resume_command,
     value_text,
 )
-from bhpt.domain.durations import duration
-from bhpt.reports.progress import Progress, is_exhausted, progress_of
-from bhpt.tuning import Result
 
 _LABEL = 14  # columns
 

@@ -6,10 +6,10 @@ import typer
 from rich.text import Text
 
 from bhpt.cli.consoles import page, put
-from bhpt.cli.formatting import resume_command
 from bhpt.cli.read_study import StudySnapshot, read_snapshot
-from bhpt.cli.renderables import flights_table, standings_table, summary
 from bhpt.reports.progress import progress_of
+from bhpt.views.formatting import resume_command
+from bhpt.views.renderables import flights_table, standings_table, summary
 
 
 def status(

@@ -16,8 +16,6 @@ from bhpt.cli import threads
 from bhpt.cli.consoles import page
 from bhpt.cli.errors import CommandFailed, Interrupted
 from bhpt.cli.final_report import print_report
-from bhpt.cli.formatting import resume_command
-from bhpt.cli.live_view import Mode, Watch, watching
 from bhpt.domain import Memory, Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.domain.objective import Direction
@@ -31,6 +29,8 @@ from bhpt.trainers.specs import Command, Imported, TrainerSpec
 from bhpt.tuning import Options, Paused, Result
 from bhpt.tuning import resume as resume_study
 from bhpt.tuning import tune as tune_study
+from bhpt.views.formatting import resume_command
+from bhpt.views.live_view import Mode, Watch, watching
 
 _LOOK_S = 0.25  # between two looks at a running study
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}

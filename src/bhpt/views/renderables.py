@@ -12,15 +12,15 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from bhpt.cli.formatting import (
+from bhpt.domain.durations import duration
+from bhpt.reports.progress import Flight, Progress, Standing
+from bhpt.views.formatting import (
     config_text,
     interval_text,
     loss_text,
     one_line,
     sparkline,
 )
-from bhpt.domain.durations import duration
-from bhpt.reports.progress import Flight, Progress, Standing
 
 _BAR = 32
 _CURVE = 24

@@ -11,14 +11,14 @@ from typing import Literal
 from rich.console import Console
 from rich.live import Live
 
-from bhpt.cli.formatting import interval_text, loss_text
-from bhpt.cli.renderables import view_of
 from bhpt.domain import Misuse
 from bhpt.domain.durations import duration
 from bhpt.executors import Running
 from bhpt.reports.prediction import Predict
 from bhpt.reports.progress import Progress, progress_of
 from bhpt.study import State
+from bhpt.views.formatting import interval_text, loss_text
+from bhpt.views.renderables import view_of
 
 Watch = Callable[[State, tuple[Running, ...]], None]
 Mode = Literal["auto", "live", "plain", "off"]
