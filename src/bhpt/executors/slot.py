@@ -7,14 +7,15 @@ free ──give──▶ busy ──Report──▶ free, worker kept warm
 
 import signal
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from bhpt.domain.results import Failure, FailureKind, Usage
 from bhpt.executors.interface import Job, Report, Running
 from bhpt.executors.live_trainers import Alive
 from bhpt.executors.logs import SlotLog
 from bhpt.executors.messages import Order, Ready, Reply, Unusable
-from bhpt.executors.processes import WorkerProcess, wait_until_dead
+from bhpt.executors.processes import Surroundings, WorkerProcess, wait_until_dead
 from bhpt.trainers.exit_words import how_it_ended
 from bhpt.trainers.specs import TrainerSpec
 
@@ -35,12 +36,18 @@ class LocalOptions:
             longest are let go first and would be trained again.
         log_bytes: Size of a slot's log after which its older half is cut off.
         start_limit_s: How long the import of the trainer may take.
+        threads: Threads for numerical libraries in a worker; None for its share of the cores.
+        gpus: GPUs for a worker: whole ones of its own or a share of one; None if it sees all.
+        variables: Further variables for the environment of workers.
     """
 
     grace_s: float = 5.0
     keep_alive: int = 32
     log_bytes: int = 10 << 20
     start_limit_s: float = 300.0
+    threads: int | None = None
+    gpus: float | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,17 @@ class Crew:
     slots: int
     token: str
     options: LocalOptions
+    devices: Sequence[tuple[str, ...]] | None = None
+
+    def around(self, slot: int) -> Surroundings:
+        """What the worker of a slot finds around it."""
+        return Surroundings(
+            slot=slot,
+            slots=self.slots,
+            threads=self.options.threads,
+            devices=None if self.devices is None else self.devices[slot],
+            variables=self.options.variables,
+        )
 
 
 class Slot:
@@ -120,9 +138,8 @@ class Slot:
         self._spawned += 1
         self.log.mark("a worker starts")
         token = f"{self._crew.token}.{self.index}.{self._spawned}."
-        self._worker = WorkerProcess.start(
-            self._crew.trainer, self.log, token, self.index, self._crew.slots
-        )
+        around = self._crew.around(self.index)
+        self._worker = WorkerProcess.start(self._crew.trainer, self.log, token, around)
         self._limit_at = time.monotonic() + self._crew.options.start_limit_s
         return self._worker
 

@@ -6,6 +6,7 @@ It runs the user's code in its main thread and nothing beside it, so that librar
 
 import faulthandler
 import json
+import os
 import shutil
 import signal
 import socket
@@ -109,6 +110,8 @@ def _let_go(trainer: Trainer, living: object | None) -> None:
 def _train(trainer: Trainer, job: Job, living: object | None) -> Trained:
     """Check what is to be loaded, train, seal what was frozen."""
     resume = job.resume
+    os.environ["BHPT_ARM"] = str(job.arm)
+    os.environ["BHPT_EPOCH"] = str(resume.epochs)
     if resume.live and living is None:
         raise TrainerFailed(f"the live trainer of arm {job.arm} is not in this worker any more")
     if resume.place is not None and resume.digest is not None:

@@ -71,7 +71,7 @@ def next_unit(
     if memory is not None:
         view = replace(view, memory=memory)
     with one_thread():
-        decision = _again(now, view) or policy.decide(view)
+        decision = _again(now, view) or _enqueued(now, view) or policy.decide(view)
         if decision is None:
             return None
         return Next(fresh, _decided(now, prospects, decision, clock), view)
@@ -106,6 +106,14 @@ def _again(state: State, view: View) -> Decision | None:
         return None
     why = f"its last attempt failed, this is try {state.arm(arm).failures + 1}"
     return Decision(arm, Explanation.in_words(why, view.arms))
+
+
+def _enqueued(state: State, view: View) -> Decision | None:
+    """The first arm that somebody wants to be tried, if it can be trained now."""
+    arm = next((arm for arm in state.queue if view.choosable[arm]), None)
+    if arm is None:
+        return None
+    return Decision(arm, Explanation.in_words("it was asked for", view.arms))
 
 
 def _decided(state: State, prospects: Prospects, decision: Decision, clock: float) -> Decided:

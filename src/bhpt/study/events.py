@@ -40,10 +40,18 @@ class StudyCreated:
 
 @dataclass(frozen=True, slots=True)
 class ArmsAdded:
-    """New candidates; `origin` is listed, drawn or near."""
+    """New candidates; `origin` is listed, drawn, near or enqueued."""
 
     configs: tuple[Config, ...]
     origin: str
+    clock: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueued:
+    """Arms that are tried before the policy chooses, in this order, one unit each."""
+
+    arms: tuple[int, ...]
     clock: float = 0.0
 
 
@@ -242,6 +250,7 @@ class Noted:
 Event = (
     StudyCreated
     | ArmsAdded
+    | Enqueued
     | Decided
     | Extended
     | Restarted

@@ -5,13 +5,18 @@ import functools
 import inspect
 import shlex
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
 from bhpt.domain.errors import Misuse
 from bhpt.trainers.by_value import ByValue, pack, unpack
-from bhpt.trainers.command import CommandTrainer
+from bhpt.trainers.command import (
+    SPECIAL_NAMES,
+    CommandTrainer,
+    check_regex,
+    unknown_names,
+)
 from bhpt.trainers.four_methods import ClassTrainer, FourMethods
 from bhpt.trainers.function import FunctionTrainer
 from bhpt.trainers.generator import GeneratorTrainer
@@ -33,20 +38,32 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A plain command that speaks the line protocol, as its words."""
+    """A plain command, as its words.
+
+    Attributes:
+        words: The program and its arguments, with `{name}` for hyper-parameters.
+        loss_regex: Finds the study's metric in what it prints; None if it prints our lines.
+    """
 
     words: tuple[str, ...]
+    loss_regex: str | None = None
 
     @classmethod
-    def parse(cls, line: str) -> "Command":
-        """Split a command line as a shell would; no shell ever runs it."""
+    def parse(cls, line: str, loss_regex: str | None = None) -> "Command":
+        """Split a command line as a shell would; no shell ever runs it.
+
+        Raises:
+            Misuse: It has no words, or the pattern could not pick out a number.
+        """
+        if loss_regex is not None:
+            check_regex(loss_regex)
         try:
             words = shlex.split(line)
         except ValueError as error:
             raise Misuse(f"the command {line!r} cannot be split into words: {error}") from None
         if not words:
             raise Misuse("the command is empty: give one such as 'python train.py'")
-        return cls(tuple(words))
+        return cls(tuple(words), loss_regex)
 
     def __str__(self) -> str:
         return shlex.join(self.words)
@@ -88,13 +105,31 @@ def _innermost(trainer: object) -> object:
     return inspect.unwrap(trainer) if inspect.isroutine(trainer) else trainer
 
 
+def check_names(spec: TrainerSpec, configs: Iterable[Mapping[str, object]]) -> None:
+    """Refuse a command with a `{name}` that no configuration has, before anything is run.
+
+    Raises:
+        Misuse: There is one.
+    """
+    if not isinstance(spec, Command):
+        return
+    known = dict.fromkeys(name for config in configs for name in config)
+    unknown = unknown_names(spec.words, known)
+    if unknown:
+        raise Misuse(
+            f"the command has {{{unknown[0]}}}, which is no hyper-parameter: there are "
+            f"{', '.join(known)}, and {', '.join(sorted(SPECIAL_NAMES))}"
+        )
+
+
 def spec_to_json(spec: TrainerSpec) -> dict[str, object]:
     """What the study stores; of a trainer that was sent by value, its name only."""
     match spec:
         case Imported():
             return {"name": spec.name}
         case Command():
-            return {"command": list(spec.words)}
+            regex = {} if spec.loss_regex is None else {"loss_regex": spec.loss_regex}
+            return {"command": list(spec.words), **regex}
         case ByValue():
             return {"by_value": spec.name}
 
@@ -113,8 +148,9 @@ def spec_from_json(value: Mapping[str, object]) -> TrainerSpec:
         )
     if isinstance(name, str) and words is None:
         return Imported(name)
+    regex = value.get("loss_regex")
     if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
-        return Command(tuple(words))
+        return Command(tuple(words), regex if isinstance(regex, str) else None)
     raise Misuse(f"this is neither a trainer's name nor a command: {dict(value)!r:.80}")
 
 
@@ -142,7 +178,7 @@ def load(spec: TrainerSpec) -> Trainer:
     if isinstance(spec, Command):
         if shutil.which(spec.words[0]) is None:
             raise Misuse(f"there is no command {spec.words[0]!r}: check its path")
-        return CommandTrainer(spec.words)
+        return CommandTrainer(spec.words, spec.loss_regex)
     if isinstance(spec, ByValue):
         return check(unpack(spec), spec.name)
     return check(resolve(spec.name), spec.name.rpartition(":")[2])

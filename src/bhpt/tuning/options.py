@@ -1,6 +1,7 @@
 """What hardly anyone changes."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from bhpt.domain import Misuse
 
@@ -17,6 +18,11 @@ class Options:
         beat_s: How often a sign of life is written to the store.
         look_s: How often `watch` is called.
         patience_s: How long to wait for a locked store when there is nothing else to do.
+        gpus_per_worker: GPUs of each local worker: whole ones of its own, or a fraction of one
+            that it shares; None if every worker sees all.
+        threads_per_worker: Threads for numerical libraries in each local worker; None for its
+            share of the cores, unless the environment says otherwise.
+        variables: Further variables for the environment of local workers.
     """
 
     grace_s: float = 5.0
@@ -25,6 +31,9 @@ class Options:
     beat_s: float = 2.0
     look_s: float = 0.2
     patience_s: float = 120.0
+    gpus_per_worker: float | None = None
+    threads_per_worker: int | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what could not work."""
@@ -32,3 +41,5 @@ class Options:
             raise Misuse(f"the cap on checkpoints must be above 0 bytes, not {self.checkpoint_cap}")
         if self.grace_s < 0 or min(self.tick_s, self.beat_s) <= 0:
             raise Misuse("grace must not be negative, tick and beat must be above 0 seconds")
+        if self.threads_per_worker is not None and self.threads_per_worker < 1:
+            raise Misuse(f"a worker needs at least one thread, not {self.threads_per_worker}")

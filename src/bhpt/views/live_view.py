@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -72,7 +73,10 @@ class Presses:
 
 @contextmanager
 def presses() -> Iterator[Presses]:
-    """Count Ctrl-C within the context."""
+    """Count Ctrl-C within the context; outside of the main thread nobody can."""
+    if threading.current_thread() is not threading.main_thread():
+        yield Presses(None)
+        return
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     os.set_blocking(writing, False)
