@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bhpt.trainers.function import checkpoint, report
     from bhpt.trainers.specs import TrainerSpec
     from bhpt.tuning.errors import Paused, TrainerBroken
+    from bhpt.tuning.finished_units import FinishedUnit
     from bhpt.tuning.options import Options
     from bhpt.tuning.result import Result
     from bhpt.tuning.tune import open_study, resume, stored, tune
@@ -51,6 +52,7 @@ __all__ = [
     "Failure",
     "FailureKind",
     "Fenced",
+    "FinishedUnit",
     "Forecast",
     "FourMethods",
     "Job",
@@ -97,6 +99,7 @@ _HOMES = {
     "Failure": "bhpt.executors",
     "FailureKind": "bhpt.executors",
     "Fenced": "bhpt.study.log",
+    "FinishedUnit": "bhpt.tuning.finished_units",
     "Forecast": "bhpt.reports.forecast",
     "FourMethods": "bhpt.trainers.four_methods",
     "Job": "bhpt.executors.interface",

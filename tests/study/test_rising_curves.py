@@ -4,6 +4,8 @@ from bhpt.study import Study
 from bhpt.study.rising_curves import note_of_rising_curves
 from tests.study.cases import CONFIGS
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*curves of")
+
 
 def _told(losses: list[float], mode: str, arms: int = 8) -> list[str]:
     """Train every arm to the end; every note that is due on the way."""

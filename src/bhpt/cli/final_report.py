@@ -15,15 +15,17 @@ from bhpt.views.formatting import (
     value_text,
 )
 
-_LABEL = 14  # columns
+_LABEL = 14  # columns, at least
 
 
 def print_report(result: Result, console: Console) -> None:
     """Say what the budget has bought; long lines are not broken, so that they can be copied."""
     progress = progress_of(result.state)
     console.print(Text(_headline(result, progress), "bold"), soft_wrap=True)
-    for label, text in (*_best(result, progress), *_next(result, progress)):
-        console.print(Text.assemble((f"{label:<{_LABEL - 1}} ", "dim"), text), soft_wrap=True)
+    lines = (*_best(result, progress), *_next(result, progress))
+    width = max(_LABEL, *(len(label) + 2 for label, _ in lines))
+    for label, text in lines:
+        console.print(Text.assemble((f"{label:<{width}}", "dim"), text), soft_wrap=True)
 
 
 def _headline(result: Result, progress: Progress) -> str:

@@ -9,9 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from rich.console import Console
-from rich.live import Live
-
 from bhpt.domain import Misuse
 from bhpt.domain.durations import duration
 from bhpt.executors import Running
@@ -19,7 +16,6 @@ from bhpt.reports.prediction import Predict
 from bhpt.reports.progress import Progress, progress_of
 from bhpt.study import State
 from bhpt.views.formatting import interval_text, loss_text
-from bhpt.views.renderables import view_of
 
 Watch = Callable[[State, tuple[Running, ...]], None]
 Mode = Literal["auto", "live", "plain", "off"]
@@ -165,9 +161,14 @@ def watching(mode: Mode, title: str, predict: Predict) -> Iterator[Watch]:
         if mode == "plain" or (mode == "auto" and not sys.stderr.isatty()):
             yield PlainLines(pressed, _to_stderr, predict)
             return
+        from rich.console import Console  # not before somebody looks: half of a start's imports
+        from rich.live import Live
+
+        from bhpt.views.renderables import starting, view_of
+
         console = Console(stderr=True)
         clock = StudyClock()
-        with Live(console=console, auto_refresh=False, transient=True) as live:
+        with Live(starting(title), console=console, auto_refresh=False, transient=True) as live:
 
             def show(state: State, _: tuple[Running, ...]) -> None:
                 progress = progress_of(state, clock.read(state), predict)

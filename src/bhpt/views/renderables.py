@@ -97,6 +97,11 @@ def standings_table(standings: Sequence[Standing], metric: str) -> Table:
     return table
 
 
+def starting(title: str) -> Text:
+    """What there is to see until the workers have imported the trainer."""
+    return Text(f"{one_line(title)}: starting workers, which import the trainer", "dim")
+
+
 def why_text(why: str) -> str:
     """The reason without what the columns beside it say already."""
     return one_line(why.partition(": ")[2] or why)
