@@ -10,7 +10,7 @@ import pytest
 from bhpt.domain import Objective, Resume
 from bhpt.trainers import Work, check
 from bhpt.tuning import Options, resume, tune
-from tests.integrations import loops
+from tests.integrations import heavy_loops, loops
 from tests.study.cases import Greedy
 
 Loop = Callable[[dict[str, Any]], None]
@@ -18,6 +18,11 @@ LOOPS = [
     pytest.param("torch", loops.torch_loop, "loss", id="torch"),
     pytest.param("xgboost", loops.xgboost_loop, "rmse", id="xgboost"),
     pytest.param("lightgbm", loops.lightgbm_loop, "l2", id="lightgbm"),
+]
+HEAVY = [
+    pytest.param("keras", heavy_loops.keras_loop, "loss", id="keras"),
+    pytest.param("lightning", heavy_loops.lightning_loop, "loss", id="lightning"),
+    pytest.param("transformers", heavy_loops.transformers_loop, "eval_loss", id="transformers"),
 ]
 pytestmark = pytest.mark.filterwarnings("default")  # those of the frameworks are theirs
 
@@ -48,6 +53,19 @@ def test_thawed_it_goes_on_as_if_nothing_had_happened(
     whole = _losses(loop, metric, tmp_path / "whole", [5])
     parts = _losses(loop, metric, tmp_path / "parts", [2, 1, 2])
     assert parts == pytest.approx(whole, rel=1e-4)
+    assert whole[-1] < whole[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("package", "loop", "metric"), HEAVY)
+def test_heavy_ones_go_on_too(
+    package: str, loop: Loop, metric: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KERAS_BACKEND", "torch")
+    pytest.importorskip(package)
+    whole = _losses(loop, metric, tmp_path / "whole", [5])
+    parts = _losses(loop, metric, tmp_path / "parts", [2, 1, 2])
+    assert parts == pytest.approx(whole, rel=1e-3)
     assert whole[-1] < whole[0]
 
 
