@@ -1,6 +1,7 @@
 """Training functions and trainers without a name, with real processes and files."""
 
 import os
+import signal
 import subprocess
 import sys
 from functools import partial
@@ -11,7 +12,7 @@ import pytest
 import bhpt
 from bhpt.domain import Misuse
 from bhpt.storage import read_store
-from bhpt.study.events import Observed
+from bhpt.study.events import Failed, Observed
 from bhpt.tuning import Options, resume, tune
 from tests.study.cases import Greedy
 from tests.tuning.cases import check_invariants, essence
@@ -73,6 +74,32 @@ def test_a_closure_is_tuned_and_asked_for_again(tmp_path: Path) -> None:
         resume(file, "2 epochs")
     again = resume(file, "2 epochs", trainer=train, policy=Greedy(), options=_QUICK)
     assert again.state.ledger.spent == 7
+
+
+def test_a_function_whose_worker_is_killed_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    marker = tmp_path / "killed"
+
+    def train(config: dict[str, float]) -> None:
+        net = Net(config)
+        if (folder := bhpt.checkpoint()) is not None:
+            net.load(folder)
+        while True:
+            loss = net.step()
+            if net.epoch == 3 and not marker.exists():
+                marker.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            bhpt.report(loss, checkpoint=net.save)
+
+    file = tmp_path / "killed.db"
+    result = tune(train, _CONFIGS[:1], "5 epochs", 1, file, policy=Greedy(), options=_QUICK)
+    events = _events(file)
+    assert marker.exists()
+    assert sum(isinstance(event, Failed) for event in events) == 1
+    losses = [loss for event in events if isinstance(event, Observed) for loss in event.losses]
+    net = Net(dict(_CONFIGS[0]))
+    assert losses == [net.step() for _ in losses]
+    assert sum(event.rerun for event in events if isinstance(event, Observed)) == 0
+    assert result.state.ledger.spent == 5
 
 
 def test_a_partial_is_tuned(tmp_path: Path) -> None:
