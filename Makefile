@@ -19,10 +19,17 @@ $(READY): pyproject.toml
 	$(BIN)/pip install --quiet --editable '.[dev]'
 	@touch $@
 
+# what `make tune` needs and no more; where everything is set up already, nothing is done
+TUNE_READY := $(VENV)/.tune-ready
+$(TUNE_READY): pyproject.toml
+	@test $(READY) -nt pyproject.toml || { $(PYTHON) -m venv $(VENV) && \
+		$(BIN)/pip install --quiet --editable '.[demo]'; }
+	@touch $@
+
 setup: $(READY) ## make .venv with everything that development needs
 
 # no --study: each call makes a new one under runs, and its report says how to go on with it
-tune: $(READY) ## tune a small network on the digits under a hard budget of 120 epochs
+tune: $(TUNE_READY) ## tune a small network on the digits under a hard budget of 120 epochs
 	$(BIN)/bhpt tune bhpt.examples.digits:Digits --space bhpt.examples.digits:SPACE \
 		--budget '120 epochs' --max-epochs 40 --workers 2
 
@@ -31,7 +38,7 @@ docs: $(READY) ## the documentation, into site
 
 # the rooms without processes, databases and long predictions
 FAST := tests/domain tests/spaces tests/study tests/test_public_names.py \
-	tests/reports/test_tables.py tests/policies/test_schedules.py
+	tests/policies/test_schedules.py
 
 check: lint types layers ## before a commit, half a minute: style, types, layers, the fast tests
 	$(BIN)/pytest -q -n $(JOBS) -m 'not slow' $(FAST)

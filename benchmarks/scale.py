@@ -92,7 +92,7 @@ def events_of(units: int, arms: int | None, policy: str, trainer: object = None)
     budget = Budget.parse(f"{2 * units + 1000} epochs")
     training = Training(1, _EPOCHS)
     spec = None if trainer is None else {"name": trainer}
-    created, added = first_events(space, budget, training=training, policy=policy, trainer=spec)
+    created, added, *_ = first_events(space, budget, training=training, policy=policy, trainer=spec)
     log: list[Event] = [created, added]
     configs = list(added.configs)
     search = created.plan.search

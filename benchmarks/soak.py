@@ -36,7 +36,8 @@ from bhpt.study import State, fold
 from bhpt.study.events import Decided, Event, Observed
 from bhpt.trainers.specs import TrainerSpec
 from bhpt.tuning import Options, resume, tune
-from bhpt.tuning.tune import MakeExecutor, local_executor
+from bhpt.tuning.session_setup import MakeExecutor
+from bhpt.tuning.tune import local_executor
 
 _ARMS = 6
 _EPOCHS = 400  # that an arm may train: far more than it gets

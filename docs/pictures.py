@@ -10,10 +10,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bhpt.cli.renderables import view_of
 from bhpt.reports.progress import progress_of
 from bhpt.storage import read_store
 from bhpt.study import State, apply, fold
+from bhpt.views.renderables import view_of
 
 _WIDTH = 100
 _FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)

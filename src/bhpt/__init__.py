@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from bhpt.study.plan import Training
     from bhpt.study.study import AskedUnit, Study
     from bhpt.trainers.four_methods import FourMethods
+    from bhpt.trainers.function import checkpoint, report
     from bhpt.trainers.specs import TrainerSpec
     from bhpt.tuning.errors import Paused, TrainerBroken
+    from bhpt.tuning.finished_units import FinishedUnit
     from bhpt.tuning.options import Options
     from bhpt.tuning.result import Result
     from bhpt.tuning.tune import open_study, resume, stored, tune
@@ -50,6 +52,7 @@ __all__ = [
     "Failure",
     "FailureKind",
     "Fenced",
+    "FinishedUnit",
     "Forecast",
     "FourMethods",
     "Job",
@@ -71,10 +74,12 @@ __all__ = [
     "Usage",
     "View",
     "__version__",
+    "checkpoint",
     "decode_event",
     "encode_event",
     "forecast_study",
     "open_study",
+    "report",
     "resume",
     "stored",
     "tune",
@@ -94,6 +99,7 @@ _HOMES = {
     "Failure": "bhpt.executors",
     "FailureKind": "bhpt.executors",
     "Fenced": "bhpt.study.log",
+    "FinishedUnit": "bhpt.tuning.finished_units",
     "Forecast": "bhpt.reports.forecast",
     "FourMethods": "bhpt.trainers.four_methods",
     "Job": "bhpt.executors.interface",
@@ -114,10 +120,12 @@ _HOMES = {
     "UnitResult": "bhpt.domain.results",
     "Usage": "bhpt.domain.results",
     "View": "bhpt.domain.view",
+    "checkpoint": "bhpt.trainers.function",
     "decode_event": "bhpt.study.codec",
     "encode_event": "bhpt.study.codec",
     "forecast_study": "bhpt.reports.forecast",
     "open_study": "bhpt.tuning.tune",
+    "report": "bhpt.trainers.function",
     "resume": "bhpt.tuning.tune",
     "stored": "bhpt.tuning.tune",
     "tune": "bhpt.tuning.tune",

@@ -3,17 +3,17 @@ import math
 import numpy as np
 import pytest
 
-from bhpt.cli.formatting import (
+from bhpt.cli.tune import size_in_bytes
+from bhpt.domain import Misuse
+from bhpt.reports.prediction import Interval
+from bhpt.views.formatting import (
     config_text,
     interval_text,
     resume_command,
     sparkline,
     value_text,
 )
-from bhpt.cli.live_view import StudyClock
-from bhpt.cli.tune import size_in_bytes
-from bhpt.domain import Misuse
-from bhpt.reports.prediction import Interval
+from bhpt.views.live_view import StudyClock
 from tests.reports.cases import state_of
 
 

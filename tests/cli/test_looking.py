@@ -18,7 +18,7 @@ import bhpt
 from bhpt.cli import export, threads
 from bhpt.cli.main import run
 from bhpt.policies.registry import networks
-from bhpt.reports.tables import Table
+from bhpt.study.tables import Table
 from tests.cli.cases import Folder
 
 

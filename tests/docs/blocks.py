@@ -5,6 +5,7 @@ A comment of its own line before a block says what to do with it:
     <!-- file: NAME -->     write the block to a file
     <!-- run -->            run the block in a shell
     <!-- run: COMMAND -->   run a command; no block follows
+    <!-- run with NAME: COMMAND -->   the same, where a package of this name is installed
 """
 
 import re
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 ROOT = Path(__file__).parents[2]
-_MARK = re.compile(r"<!-- (file|run)(?:: (.+?))? -->")
+_MARK = re.compile(r"<!-- (file|run)(?: with (\w+))?(?:: (.+?))? -->")
 _FENCE = re.compile(r"```\w*\n(.*?)```", re.DOTALL)
 
 
@@ -24,6 +25,7 @@ class Step:
     kind: Literal["file", "run"]
     name: str
     text: str
+    needs: str | None = None
 
 
 def pages() -> list[Path]:
@@ -37,9 +39,9 @@ def steps(page: Path) -> list[Step]:
     text = page.read_text()
     found = []
     for mark in _MARK.finditer(text):
-        kind, name = mark.groups()
+        kind, needs, name = mark.groups()
         if kind == "run" and name:
-            found.append(Step("run", name, name))
+            found.append(Step("run", name, name, needs))
             continue
         fence = _FENCE.match(text, mark.end() + 1)
         assert fence is not None, f"{page.name}: no block follows {mark[0]}"

@@ -11,18 +11,18 @@ from pathlib import Path
 import pytest
 from rich.text import Text
 
-from bhpt.cli.consoles import SafeConsole
 from bhpt.cli.export import as_csv
 from bhpt.cli.main import _say, run
 from bhpt.domain import Misuse
-from bhpt.reports.tables import Table
 from bhpt.spaces import load_space
 from bhpt.storage import Damaged, create_store, open_store, read_store
 from bhpt.storage.holder import Holder
 from bhpt.study import Training, fold
 from bhpt.study.creation import first_events
+from bhpt.study.tables import Table
 from bhpt.testing.event_logs import FIRST, notes
 from bhpt.tuning import Options, resume, tune
+from bhpt.views.consoles import SafeConsole
 from tests.executors.helpers import eventually, lives
 from tests.study.cases import Greedy
 from tests.tuning.trainers import Net

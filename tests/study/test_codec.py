@@ -14,6 +14,7 @@ from bhpt.study.events import (
     BudgetAdded,
     CheckpointDropped,
     Decided,
+    Enqueued,
     Event,
     Extended,
     Failed,
@@ -66,6 +67,7 @@ _EVENTS = st.one_of(
     st.builds(SessionEnded, _TEXT, _FLOAT),
     st.builds(Rejected, _INT, _TEXT, _LOSSES, _FLOAT),
     st.builds(Noted, _TEXT, _FLOAT),
+    st.builds(Enqueued, st.lists(_INT).map(tuple), _FLOAT),
 )
 
 

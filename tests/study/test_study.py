@@ -1,4 +1,5 @@
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -6,11 +7,12 @@ import pytest
 
 from bhpt.domain import Misuse, View
 from bhpt.domain.budget import Budget
+from bhpt.domain.objective import Direction
 from bhpt.policies.interface import Decision
 from bhpt.spaces import ROLES, encode_roles
 from bhpt.study import AskedUnit, MemoryLog, Study, fold, look
 from bhpt.study.events import Decided, Event, Observed, Rejected, SessionStarted
-from tests.study.cases import CONFIGS, Greedy, into, losses_of
+from tests.study.cases import CONFIGS, Greedy, into, loss_at, losses_of
 
 
 def _finish(study: Study) -> int:
@@ -331,3 +333,20 @@ def test_observed_twice_in_a_log_does_not_fold() -> None:
     with pytest.raises(Misuse):
         fold([])
     assert any(isinstance(event, SessionStarted) for event in events)
+
+
+@pytest.mark.parametrize("mode", ["min", "max"])
+def test_the_reason_gives_predictions_as_the_metric_reads_them(mode: Direction) -> None:
+    sign = 1 if mode == "min" else -1
+    study = Study(CONFIGS, "30 epochs", metric="score", mode=mode, seed=1)
+    seen = []
+    while (unit := study.ask()) is not None:
+        found = re.match(r"arm (\d+) after (\d+) epochs: predicted to end at (\S+) ±", unit.why)
+        if found is not None:
+            assert (int(found[1]), int(found[2])) == (unit.arm, unit.done)
+            seen.append(float(found[3]))
+        else:
+            assert unit.why.startswith(f"arm {unit.arm}: ")
+        study.tell(unit, [sign * (5 + loss_at(unit.config, unit.done + 1))])
+    assert seen
+    assert all(sign * value > 0 for value in seen)

@@ -9,8 +9,17 @@ import pytest
 
 from bhpt.domain import Misuse, Objective, Resume
 from bhpt.domain.reports import EpochReport
-from bhpt.trainers import BadReport, Command, TrainerFailed, Work, load
+from bhpt.trainers import (
+    BadReport,
+    Command,
+    TrainerFailed,
+    Work,
+    load,
+    spec_from_json,
+    spec_to_json,
+)
 from bhpt.trainers.command import CommandTrainer, environment_of, fill, parse_report
+from bhpt.trainers.specs import check_names
 
 SCRIPT = """
 import json, os, pathlib, sys
@@ -184,12 +193,12 @@ def test_what_no_environment_can_hold_is_refused(
     tmp_path: Path, config: dict[str, object], match: str
 ) -> None:
     with pytest.raises(BadReport, match=match):
-        environment_of(Work(config, 1, tmp_path), tmp_path / "c")
+        environment_of(Work(config, 1, tmp_path), tmp_path / "c", tmp_path / "m")
 
 
 def test_the_whole_configuration_survives_whatever_it_holds(tmp_path: Path) -> None:
     config = {"a": "../<script>\n", "b": [1, None], "c": math.inf}
-    variables = environment_of(Work(config, 1, tmp_path), tmp_path / "c")
+    variables = environment_of(Work(config, 1, tmp_path), tmp_path / "c", tmp_path / "m")
     assert json.loads(variables["BHPT_CONFIG"]) == config
     assert "BHPT_CHECKPOINT_IN" not in variables
 
@@ -212,3 +221,109 @@ def test_a_command_line_that_is_none_is_refused(line: str) -> None:
 def test_a_command_that_is_not_there_is_refused() -> None:
     with pytest.raises(Misuse, match="no command 'no-such-thing'"):
         load(Command.parse("no-such-thing --lr 1"))
+
+
+OWN_LINES = """
+import sys
+for epoch in range(int(sys.argv[1])):
+    print(f"epoch {epoch}: train_loss=9 val_loss={0.5 / (epoch + 1)} acc=0.{epoch}",
+          file=sys.stderr)
+"""
+
+
+def with_regex(tmp_path: Path, pattern: str) -> CommandTrainer:
+    return replace(python(tmp_path, OWN_LINES, "{epochs}"), loss_regex=pattern)
+
+
+def test_a_pattern_finds_the_loss_in_lines_of_any_kind(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    trained, _ = with_regex(tmp_path, r"val_loss=(\S+)").run(work(tmp_path), None)
+    assert trained.losses == (0.5, 0.25)
+    assert trained.metrics == ()
+    assert "epoch 1" in capfd.readouterr().out
+
+
+def test_named_groups_are_metrics(tmp_path: Path) -> None:
+    pattern = r"val_loss=(?P<loss>\S+) acc=(?P<acc>\S+)"
+    trained, _ = with_regex(tmp_path, pattern).run(work(tmp_path), None)
+    assert trained.metrics == ({"loss": 0.5, "acc": 0.0}, {"loss": 0.25, "acc": 0.1})
+
+
+@pytest.mark.parametrize(
+    ("pattern", "match"),
+    [
+        ("test_loss=(.*)", "printed 0 lines that match 'test_loss=.* where BHPT_EPOCHS=2"),
+        ("(epoch)", "finds no number"),
+        (r"acc=(?P<acc>\S+)", "gave 'acc' but no 'loss'"),
+    ],
+)
+def test_a_pattern_that_finds_no_loss_is_a_bad_report(
+    tmp_path: Path, pattern: str, match: str
+) -> None:
+    with pytest.raises(BadReport, match=match):
+        with_regex(tmp_path, pattern).run(work(tmp_path), None)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "match"), [("(", "no regular expression"), ("loss=", "into brackets")]
+)
+def test_a_pattern_that_cannot_work_is_refused(pattern: str, match: str) -> None:
+    with pytest.raises(Misuse, match=match):
+        Command.parse("python train.py", pattern)
+
+
+def test_a_command_with_a_pattern_is_remembered() -> None:
+    spec = Command.parse("python train.py", "loss=(.*)")
+    assert spec_from_json(json.loads(json.dumps(spec_to_json(spec)))) == spec
+    assert spec_from_json({"command": ["python"]}) == Command(("python",))
+
+
+def test_reports_in_a_file(tmp_path: Path) -> None:
+    script = """
+import sys
+with open(sys.argv[1], "w") as file:
+    print('{"loss": 0.5, "acc": 1}', 0.25, sep="\\n\\n", file=file)
+"""
+    unit = work(tmp_path)
+    trained, _ = python(tmp_path, script, "{metrics_file}").run(unit, None)
+    assert trained.losses == (0.5, 0.25)
+    assert [path.name for path in unit.freeze_to.parent.iterdir()] == ["files"]
+    bad = script.replace("0.25", "'x y'")
+    with pytest.raises(BadReport, match="'x y' to BHPT_METRICS_FILE"):
+        python(tmp_path, bad, "{metrics_file}").run(work(tmp_path, 3), None)
+
+
+KEEPS = """
+import pathlib, sys
+folder, total, done = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+file = folder / "sub" / "epoch"
+begun = int(file.read_text()) if file.exists() else 0
+assert begun == done
+for epoch in range(begun + 1, total + 1):
+    print("bhpt loss", 1 / epoch)
+if total != 4:
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(str(total))
+"""
+
+
+def test_a_kept_folder_holds_what_the_command_left_there(tmp_path: Path) -> None:
+    trainer = python(tmp_path, KEEPS, "{folder}", "{epochs_total}", "{epochs_done}")
+    first = work(tmp_path)
+    trained, _ = trainer.run(first, None)
+    assert (trained.losses, trained.frozen) == ((1.0, 1 / 2), True)
+    later = work(tmp_path, 1, 2, first.freeze_to)
+    trained, _ = trainer.run(later, None)
+    assert (trained.losses, trained.frozen) == ((1 / 3,), True)
+    assert (first.freeze_to / "sub" / "epoch").read_text() == "2"
+    unsaved, _ = trainer.run(work(tmp_path, 1, 3, later.freeze_to), None)
+    assert (unsaved.losses, unsaved.frozen) == ((1 / 4,), False)
+
+
+def test_unknown_names_are_refused_before_anything_runs() -> None:
+    configs: list[dict[str, object]] = [{"rate": 1, "opt.name": "x"}, {"depth": 2}]
+    good = Command.parse("train {rate} {opt.name}-{depth} {folder} {epochs} '{\"a\": 1}' {} { }")
+    check_names(good, configs)
+    with pytest.raises(Misuse, match=r"has \{lr\}, which is no hyper-parameter: there are rate"):
+        check_names(Command.parse("train --lr {lr}"), configs)

@@ -99,10 +99,6 @@ class StepIsNumber(Net):
     step = 3  # type: ignore[assignment]
 
 
-def returns(config: dict[str, float]) -> float:
-    return config["rate"]
-
-
 def greedy(config: dict[str, float], data: str) -> Iterator[float]:
     yield config["rate"] + len(data)
 
@@ -115,8 +111,7 @@ def greedy(config: dict[str, float], data: str) -> Iterator[float]:
         (dict, r"lacks step\(\) and save\(folder\) and load\(folder\)"),
         (NoConfig, "configuration as its only argument"),
         (greedy, "configuration as its only argument"),
-        (returns, "not a generator function"),
-        (len, "not a generator function"),
+        (len, "neither a class"),
         (3, "neither a class"),
         ("x", "neither a class"),
     ],

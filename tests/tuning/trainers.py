@@ -6,6 +6,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import bhpt
+
 
 class Net:
     """A deterministic curve; `sleep` seconds an epoch."""
@@ -54,3 +56,19 @@ def raising(config: dict[str, float] | None) -> Iterator[float]:
     if config is not None:
         raise FileNotFoundError(f"no data for {config}")
     yield 0.0
+
+
+def reporting(config: dict[str, float]) -> None:
+    """The same curve, reported from a loop that saves and loads."""
+    net = Net(config)
+    if (folder := bhpt.checkpoint()) is not None:
+        net.load(folder)
+    while True:
+        bhpt.report(net.step(), checkpoint=net.save)
+
+
+def reporting_alive(config: dict[str, float]) -> None:
+    """The same curve, reported from a loop that saves nothing."""
+    net = Net(config)
+    while True:
+        bhpt.report({"loss": net.step(), "x": config["x"]})

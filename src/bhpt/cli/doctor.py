@@ -23,9 +23,7 @@ from bhpt.beliefs.learned.weights import Network, shipped
 from bhpt.checkpoints import CheckpointStore, LocalFolder
 from bhpt.checkpoints.manifest import verify
 from bhpt.cli import threads
-from bhpt.cli.consoles import page
 from bhpt.cli.errors import CommandFailed
-from bhpt.cli.formatting import one_line
 from bhpt.cli.read_study import StudySnapshot, read_snapshot
 from bhpt.domain import Misuse
 from bhpt.domain.budget import Budget
@@ -35,6 +33,8 @@ from bhpt.study import NewerVersion, Plan, Training, fold
 from bhpt.study.creation import first_events, note_of_other_weights
 from bhpt.trainers.specs import Imported
 from bhpt.tuning.folder import logged_checkpoints
+from bhpt.views.consoles import page
+from bhpt.views.formatting import one_line
 
 _PACKAGES = ("numpy", "scipy", "ConfigSpace", "SQLAlchemy", "typer", "rich")
 _EXTRAS = {

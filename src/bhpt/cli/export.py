@@ -16,12 +16,12 @@ from typing import Annotated, get_args
 
 import typer
 
-from bhpt.cli.consoles import printable
 from bhpt.cli.read_study import read_snapshot
 from bhpt.domain import Misuse
-from bhpt.reports.tables import Table, TableName, as_json, table
 from bhpt.storage import Address
 from bhpt.study import State
+from bhpt.study.tables import Table, TableName, as_json, table
+from bhpt.views.formatting import printable
 
 _FORMATS = ("csv", "json", "parquet", "archive")
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")  # what spreadsheets begin to compute at

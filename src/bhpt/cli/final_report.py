@@ -6,24 +6,26 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from bhpt.cli.formatting import (
+from bhpt.domain.durations import duration
+from bhpt.reports.progress import Progress, is_exhausted, progress_of
+from bhpt.tuning import Result
+from bhpt.views.formatting import (
     loss_text,
     resume_command,
     value_text,
 )
-from bhpt.domain.durations import duration
-from bhpt.reports.progress import Progress, is_exhausted, progress_of
-from bhpt.tuning import Result
 
-_LABEL = 14  # columns
+_LABEL = 14  # columns, at least
 
 
 def print_report(result: Result, console: Console) -> None:
     """Say what the budget has bought; long lines are not broken, so that they can be copied."""
     progress = progress_of(result.state)
     console.print(Text(_headline(result, progress), "bold"), soft_wrap=True)
-    for label, text in (*_best(result, progress), *_next(result, progress)):
-        console.print(Text.assemble((f"{label:<{_LABEL - 1}} ", "dim"), text), soft_wrap=True)
+    lines = (*_best(result, progress), *_next(result, progress))
+    width = max(_LABEL, *(len(label) + 2 for label, _ in lines))
+    for label, text in lines:
+        console.print(Text.assemble((f"{label:<{width}}", "dim"), text), soft_wrap=True)
 
 
 def _headline(result: Result, progress: Progress) -> str:

@@ -6,10 +6,10 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from bhpt.cli.consoles import page, put
-from bhpt.cli.formatting import loss_text
 from bhpt.reports.forecast import Forecast, forecast_study
 from bhpt.reports.worlds import Outcome
+from bhpt.views.consoles import page, put
+from bhpt.views.formatting import loss_text
 
 _ASSUMED = (
     "Assumed: curves go on as the {predictor} expects from what was seen so far, and the "

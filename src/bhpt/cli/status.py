@@ -5,11 +5,11 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from bhpt.cli.consoles import page, put
-from bhpt.cli.formatting import one_line, resume_command
 from bhpt.cli.read_study import StudySnapshot, read_snapshot
-from bhpt.cli.renderables import flights_table, standings_table, summary
 from bhpt.reports.progress import progress_of
+from bhpt.views.consoles import page, put
+from bhpt.views.formatting import one_line, resume_command
+from bhpt.views.renderables import flights_table, standings_table, summary
 
 
 def status(

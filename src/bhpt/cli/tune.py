@@ -1,11 +1,11 @@
 """`bhpt tune` and `bhpt resume`: a training job and a limit in, the best model out."""
 
+import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
 from datetime import UTC, datetime
-from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Annotated, get_args
@@ -13,16 +13,12 @@ from typing import Annotated, get_args
 import typer
 
 from bhpt.cli import threads
-from bhpt.cli.consoles import page, printable
 from bhpt.cli.errors import CommandFailed, Interrupted
 from bhpt.cli.final_report import print_report
-from bhpt.cli.formatting import resume_command
-from bhpt.cli.live_view import Mode, Watch, watching
-from bhpt.domain import Memory, Misuse, Objective
+from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.domain.objective import Direction
-from bhpt.reports.prediction import LivePrediction
-from bhpt.spaces import load_space
+from bhpt.spaces import load_configs, load_space
 from bhpt.storage import Address
 from bhpt.study import Training
 from bhpt.study.creation import default_epochs
@@ -31,6 +27,10 @@ from bhpt.trainers.specs import Command, Imported, TrainerSpec
 from bhpt.tuning import Options, Paused, Result
 from bhpt.tuning import resume as resume_study
 from bhpt.tuning import tune as tune_study
+from bhpt.tuning.tune import IfExists
+from bhpt.views.consoles import page
+from bhpt.views.formatting import printable, resume_command
+from bhpt.views.live_view import Mode
 
 _LOOK_S = 0.25  # between two looks at a running study
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
@@ -44,6 +44,18 @@ Progress = Annotated[
 DiskCap = Annotated[
     str | None,
     typer.Option(help="Most that checkpoints may take on the disk, such as 20GB.", metavar="SIZE"),
+]
+Gpus = Annotated[
+    float | None,
+    typer.Option(help="GPUs of each worker: 1, 2, ..., or 0.5 to share one.", metavar="N"),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(help="Threads of each worker; its share of the cores if not given.", metavar="N"),
+]
+StopWhen = Annotated[
+    float | None,
+    typer.Option(help="A value of the metric that is good enough: start nothing more then."),
 ]
 Grace = Annotated[
     float, typer.Option(help="Seconds between asking a unit to end and killing it.", metavar="S")
@@ -69,12 +81,19 @@ def tune(
     trainer: Annotated[
         str | None,
         typer.Argument(
-            help="A class with step, save and load, or a generator function.",
+            help="A class with step, save and load, or a function that reports or yields.",
             metavar="MODULE:TRAINER",
         ),
     ] = None,
     command: Annotated[
         str | None, typer.Option(help="A command that trains, instead of MODULE:TRAINER.")
+    ] = None,
+    loss_regex: Annotated[
+        str | None,
+        typer.Option(
+            help="With --command: finds the metric in a line that it prints, in brackets.",
+            metavar="PATTERN",
+        ),
     ] = None,
     workers: Annotated[int, typer.Option(help="Units that train side by side.")] = 1,
     study: Annotated[
@@ -105,6 +124,21 @@ def tune(
     direction: Annotated[
         str, typer.Option("--mode", help="Whether the metric is minimised or maximised: min, max.")
     ] = "min",
+    initial: Annotated[
+        str | None,
+        typer.Option(help="Configurations to try first: a .json or .yaml file.", metavar="FILE"),
+    ] = None,
+    fixed: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A hyper-parameter that is not tuned; may be repeated.", metavar="NAME=VALUE"
+        ),
+    ] = None,
+    stop_when: StopWhen = None,
+    if_exists: Annotated[
+        str,
+        typer.Option(help="If the study is there already: error, or resume to go on with it."),
+    ] = "error",
     untrained_loss: Annotated[
         float | None, typer.Option(help="The metric of an untrained model, if you know it.")
     ] = None,
@@ -115,15 +149,17 @@ def tune(
     retries: Annotated[
         int, typer.Option(help="How often a failed unit is tried again before its arm is given up.")
     ] = 2,
+    gpus_per_worker: Gpus = None,
+    threads_per_worker: Threads = None,
     disk_cap: DiskCap = None,
     grace: Grace = 5.0,
     patience: Patience = 120.0,
     progress: Progress = "auto",
 ) -> None:
     """Find the best model that a budget can buy."""
-    mode = _mode(progress)
-    options = _options(disk_cap, grace, patience)
-    spec = _spec(trainer, command)
+    shown = _mode(progress)
+    options = _options(disk_cap, grace, patience, gpus_per_worker, threads_per_worker)
+    spec = _spec(trainer, command, loss_regex)
     objective = _objective(metric, direction)
     parsed = Budget.parse(budget, price_per_hour)
     unit = 1 if unit_epochs is None else unit_epochs
@@ -137,11 +173,8 @@ def tune(
     )
     where = study if study is not None else _new_study(spec)
     _run(
-        mode,
         where,
-        f"bhpt tune {spec}",
-        policy,
-        lambda watch, memory: tune_study(
+        lambda: tune_study(
             spec,
             _space(space),
             parsed,
@@ -153,9 +186,13 @@ def tune(
             candidates=candidates,
             metric=objective.metric,
             mode=objective.mode,
+            initial=[] if initial is None else load_configs(initial),
+            fixed=read_settings(fixed or []),
+            stop_when=stop_when,
+            if_exists=_if_exists(if_exists),
+            progress=shown,
             options=options,
-            watch=watch,
-            memory=memory,
+            note=_to_stderr,
         ),
     )
 
@@ -182,28 +219,28 @@ def resume(
             help="Go on although the checkpoints are elsewhere, and train what is needed again.",
         ),
     ] = False,
+    stop_when: StopWhen = None,
+    gpus_per_worker: Gpus = None,
+    threads_per_worker: Threads = None,
     disk_cap: DiskCap = None,
     grace: Grace = 5.0,
     patience: Patience = 120.0,
     progress: Progress = "auto",
 ) -> None:
     """Go on with a study from where it was, with more budget if you like."""
-    mode = _mode(progress)
-    options = _options(disk_cap, grace, patience)
+    shown = _mode(progress)
+    options = _options(disk_cap, grace, patience, gpus_per_worker, threads_per_worker)
     _run(
-        mode,
         study,
-        f"bhpt resume {Address.parse(study)}",
-        policy,
-        lambda watch, memory: resume_study(
+        lambda: resume_study(
             study,
             add_budget,
             workers,
             policy=policy,
+            stop_when=stop_when,
+            progress=shown,
             options=options,
-            watch=watch,
-            memory=memory,
-            note=partial(print, file=sys.stderr),
+            note=_to_stderr,
             without_checkpoints=without_checkpoints,
             trust=trust or _asked,
         ),
@@ -217,16 +254,8 @@ def _asked(what: str) -> bool:
     return typer.confirm(f"{printable(what)}. Run it?", err=True)
 
 
-def _run(
-    mode: Mode,
-    study: str,
-    title: str,
-    policy: str | None,
-    session: Callable[[Watch, Memory], Result],
-) -> None:
-    """One session with its view, and the report at its end.
-
-    The session and its view share what the study's predictor prepares.
+def _run(study: str, session: Callable[[], Result]) -> None:
+    """One session, and the report at its end.
 
     Raises:
         Interrupted: Ctrl-C came first.
@@ -235,9 +264,7 @@ def _run(
     threads.give_back()
     shown = str(Address.parse(study))
     try:
-        memory = Memory()
-        with watching(mode, title, LivePrediction(policy, memory)) as watch:
-            result = session(watch, memory)
+        result = session()
     except Paused as error:
         raise Paused(f"{error}; then: {resume_command(shown)}") from error
     except KeyboardInterrupt:
@@ -263,6 +290,32 @@ def _objective(metric: str, direction: str) -> Objective:
     raise Misuse(f"--mode {direction!r}: use min or max")
 
 
+def _if_exists(text: str) -> IfExists:
+    for one in get_args(IfExists):
+        if text == one:
+            found: IfExists = one
+            return found
+    raise Misuse(f"--if-exists {text!r}: use error or resume")
+
+
+def read_settings(texts: Sequence[str]) -> dict[str, object]:
+    """Hyper-parameters from `NAME=VALUE`; a value is JSON, or text if it is not."""
+    found: dict[str, object] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise Misuse(f"--fixed {text!r}: write NAME=VALUE, such as momentum=0.9")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
 def _mode(text: str) -> Mode:
     for mode in get_args(Mode):
         if text == mode:
@@ -271,9 +324,22 @@ def _mode(text: str) -> Mode:
     raise Misuse(f"--progress {text!r}: use auto, live, plain or off")
 
 
-def _options(disk_cap: str | None, grace: float, patience: float) -> Options:
+def _options(
+    disk_cap: str | None,
+    grace: float,
+    patience: float,
+    gpus: float | None,
+    threads: int | None,
+) -> Options:
     cap = None if disk_cap is None else size_in_bytes(disk_cap)
-    return Options(grace, cap, look_s=_LOOK_S, patience_s=patience)
+    return Options(
+        grace,
+        cap,
+        look_s=_LOOK_S,
+        patience_s=patience,
+        gpus_per_worker=gpus,
+        threads_per_worker=threads,
+    )
 
 
 def size_in_bytes(text: str) -> int:
@@ -288,10 +354,14 @@ def size_in_bytes(text: str) -> int:
     return int(size)
 
 
-def _spec(trainer: str | None, command: str | None) -> TrainerSpec:
+def _spec(trainer: str | None, command: str | None, loss_regex: str | None) -> TrainerSpec:
     if (trainer is None) == (command is None):
         raise Misuse('say what to train: MODULE:TRAINER, or --command "python train.py"')
-    return Imported(trainer) if trainer is not None else Command.parse(command or "")
+    if trainer is None:
+        return Command.parse(command or "", loss_regex)
+    if loss_regex is not None:
+        raise Misuse("--loss-regex is for a --command: a trainer in Python reports its metrics")
+    return Imported(trainer)
 
 
 def _space(text: str) -> object:

@@ -16,6 +16,7 @@ from bhpt.domain.closing import Closing
 from bhpt.domain.errors import Misuse
 from bhpt.domain.results import Failure, FailureKind
 from bhpt.executors import guard
+from bhpt.executors.devices import find_devices, share_devices
 from bhpt.executors.interface import Job, Report, Running, TrainerGone
 from bhpt.executors.logs import SlotLog
 from bhpt.executors.processes import Guard, new_token, wait_until_dead
@@ -52,7 +53,10 @@ class LocalExecutor(Closing):
             raise Misuse(f"there must be at least one worker, not {slots}")
         self._logs = logs
         self._token = new_token()
-        crew = Crew(trainer, slots, self._token, options)
+        shares = (
+            None if options.gpus is None else share_devices(find_devices(), slots, options.gpus)
+        )
+        crew = Crew(trainer, slots, self._token, options, shares)
         self._slots = [
             Slot(i, crew, SlotLog(logs / f"slot-{i:02d}.log", options.log_bytes))
             for i in range(slots)

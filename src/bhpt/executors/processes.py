@@ -14,17 +14,20 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bhpt.executors import guard
+from bhpt.executors.devices import VISIBLE
 from bhpt.executors.logs import SlotLog
 from bhpt.executors.messages import Order, Reply, decode_reply, encode
-from bhpt.trainers.specs import TrainerSpec, spec_to_json
+from bhpt.trainers.specs import TrainerSpec, spec_to_wire
 
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from bhpt.executors.worker import main; main(int(sys.argv[2]), sys.argv[3])"
+    "from bhpt.executors.worker import main; main(int(sys.argv[2]))"
 )
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _CHUNK = 1 << 16
@@ -36,19 +39,44 @@ def new_token() -> str:
     return secrets.token_hex(8)
 
 
-def environment_of(slot: int, slots: int, token: str) -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a worker finds around it.
+
+    Attributes:
+        slot: Which slot it is in.
+        slots: How many there are.
+        threads: Threads for numerical libraries, whatever the user has set; None for the
+            worker's share of the cores where the user has set nothing.
+        devices: The GPUs that it sees; None for all.
+        variables: Further variables of its environment.
+    """
+
+    slot: int = 0
+    slots: int = 1
+    threads: int | None = None
+    devices: tuple[str, ...] | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def environment_of(around: Surroundings, token: str) -> dict[str, str]:
     """The environment of a worker: ours, its mark, and its share of the cores for libraries.
 
     The share is only set where the user has not set it: as many workers as cores, each with as
     many threads as cores, are slower than one.
     """
-    share = str(max(1, len(os.sched_getaffinity(0)) // slots))
+    share = str(max(1, len(os.sched_getaffinity(0)) // around.slots))
     outer = os.environ.get(guard.TOKEN_VARIABLE, "")
+    wanted = {} if around.threads is None else dict.fromkeys(_THREADS, str(around.threads))
+    seen = {} if around.devices is None else {VISIBLE: ",".join(around.devices)}
     return {
         **dict.fromkeys(_THREADS, share),
         **os.environ,
+        **wanted,
+        **seen,
+        **around.variables,
         guard.TOKEN_VARIABLE: f"{outer}/{token}" if outer else token,
-        "BHPT_SLOT": str(slot),
+        "BHPT_SLOT": str(around.slot),
     }
 
 
@@ -66,21 +94,21 @@ class WorkerProcess:
 
     @classmethod
     def start(
-        cls, spec: TrainerSpec, log: SlotLog, token: str, slot: int, slots: int
+        cls, spec: TrainerSpec, log: SlotLog, token: str, around: Surroundings
     ) -> "WorkerProcess":
-        """Start a worker for a slot, one of `slots`, with everything it prints going to `log`."""
+        """Start a worker, with everything it prints going to `log`."""
         ours, theirs = socket.socketpair()
         output = log.open()
         try:
             process = subprocess.Popen(
                 [
                     *(sys.executable, "-c", _BOOT, json.dumps([str(path) for path in sys.path])),
-                    *(str(theirs.fileno()), json.dumps(spec_to_json(spec))),
+                    str(theirs.fileno()),
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                env=environment_of(slot, slots, token),
+                env=environment_of(around, token),
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
             )
@@ -90,6 +118,8 @@ class WorkerProcess:
         finally:
             theirs.close()
             os.close(output)
+        with suppress(BrokenPipeError, ConnectionResetError):  # one that is gone is noticed later
+            ours.sendall(json.dumps(spec_to_wire(spec)).encode("ascii") + b"\n")
         ours.setblocking(False)
         return cls(process, ours, token)
 

@@ -7,14 +7,15 @@ free ──give──▶ busy ──Report──▶ free, worker kept warm
 
 import signal
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from bhpt.domain.results import Failure, FailureKind, Usage
 from bhpt.executors.interface import Job, Report, Running
 from bhpt.executors.live_trainers import Alive
 from bhpt.executors.logs import SlotLog
 from bhpt.executors.messages import Order, Ready, Reply, Unusable
-from bhpt.executors.processes import Guard, WorkerProcess, wait_until_dead
+from bhpt.executors.processes import Guard, Surroundings, WorkerProcess, wait_until_dead
 from bhpt.trainers.exit_words import how_it_ended
 from bhpt.trainers.specs import TrainerSpec
 
@@ -22,6 +23,7 @@ _LINGER_S = 1.0  # what has hung up may take this long to be gone
 _UNKILLABLE_S = 5.0  # after a kill; then the slot goes on without waiting for the kernel
 _FAILURES_IN_A_ROW = 2  # then a worker is replaced: its device may be in a bad state
 _SHOWN_LINES = 5
+_STAY = ("generator", "function")  # kinds of which several stay alive in a worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +32,22 @@ class LocalOptions:
 
     Attributes:
         grace_s: Between asking a job past its limit to end and killing it.
-        keep_alive: Generator trainers that stay alive in one worker; those unused for longest
-            are let go first and would be trained again.
+        keep_alive: Trainers that cannot be frozen and stay alive in one worker; those unused for
+            longest are let go first and would be trained again.
         log_bytes: Size of a slot's log after which its older half is cut off.
         start_limit_s: How long the import of the trainer may take.
+        threads: Threads for numerical libraries in a worker; None for its share of the cores.
+        gpus: GPUs for a worker: whole ones of its own or a share of one; None if it sees all.
+        variables: Further variables for the environment of workers.
     """
 
     grace_s: float = 5.0
     keep_alive: int = 32
     log_bytes: int = 10 << 20
     start_limit_s: float = 300.0
+    threads: int | None = None
+    gpus: float | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +58,17 @@ class Crew:
     slots: int
     token: str
     options: LocalOptions
+    devices: Sequence[tuple[str, ...]] | None = None
+
+    def around(self, slot: int) -> Surroundings:
+        """What the worker of a slot finds around it."""
+        return Surroundings(
+            slot=slot,
+            slots=self.slots,
+            threads=self.options.threads,
+            devices=None if self.devices is None else self.devices[slot],
+            variables=self.options.variables,
+        )
 
 
 class Slot:
@@ -123,9 +142,8 @@ class Slot:
         self._spawned += 1
         self.log.mark("a worker starts")
         token = f"{self._crew.token}.{self.index}.{self._spawned}."
-        self._worker = WorkerProcess.start(
-            self._crew.trainer, self.log, token, self.index, self._crew.slots
-        )
+        around = self._crew.around(self.index)
+        self._worker = WorkerProcess.start(self._crew.trainer, self.log, token, around)
         self._spawned_at = time.monotonic()
         self._unpaid_s = 0.0
         self._limit_at = self._spawned_at + self._crew.options.start_limit_s
@@ -216,7 +234,7 @@ class Slot:
                 self.is_ready = True
                 if self._order is None:
                     self._unpaid_s = time.monotonic() - self._spawned_at
-                self._keeps = self._crew.options.keep_alive if reply.kind == "generator" else 1
+                self._keeps = self._crew.options.keep_alive if reply.kind in _STAY else 1
                 limit = None if self._order is None else self._order.job.limit_s
                 self._limit_at = _after(time.monotonic(), limit)
             case Unusable():
@@ -232,7 +250,8 @@ class Slot:
             raise ValueError(f"attempt {came.attempt} of arm {came.arm} is not running there")
         if came.failure is None:
             if came.alive:
-                self.alive.remember(job.arm, job.done + job.epochs, self._keeps)
+                keeps = 1 if came.result.frozen else self._keeps
+                self.alive.remember(job.arm, job.done + job.epochs, keeps)
             self._failed_in_a_row = 0
         else:
             failure = replace(self._ending or came.failure, usage=came.usage)

@@ -7,12 +7,14 @@ It runs the user's code in its main thread and nothing beside it, so that librar
 import ctypes
 import faulthandler
 import json
+import os
 import shutil
 import signal
 import socket
 import sys
 import time
 import traceback
+from collections.abc import Iterable
 from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
@@ -28,7 +30,7 @@ from bhpt.executors import guard
 from bhpt.executors.interface import Job, Report
 from bhpt.executors.messages import Order, Ready, Unusable, decode_order, encode
 from bhpt.trainers.interface import Trained, Trainer, TrainerFailed, Work
-from bhpt.trainers.specs import load, spec_from_json
+from bhpt.trainers.specs import load, spec_from_wire
 
 _PACKAGE = Path(__file__).parents[1]
 _FULL_BELOW = 1 << 20
@@ -37,12 +39,12 @@ _SET_CHILD_SUBREAPER = 36  # of prctl
 _FREE = "free some space and resume"
 
 
-def main(descriptor: int, spec: str) -> None:
+def main(descriptor: int) -> None:
     """Serve until the driver hangs up.
 
     Args:
-        descriptor: Our end of the connection to the driver.
-        spec: JSON of the trainer's specification.
+        descriptor: Our end of the connection to the driver. Its first line is the trainer's
+            specification, each further one an order.
     """
     _settle_signals()
     _adopt_orphans()
@@ -51,13 +53,14 @@ def main(descriptor: int, spec: str) -> None:
         sys.stdout.reconfigure(line_buffering=True)
     with socket.socket(fileno=descriptor) as driver:
         driver.set_inheritable(False)
-        try:
-            trainer = load(spec_from_json(json.loads(spec)))
-        except Misuse as error:
-            driver.sendall(encode(Unusable(str(error))))
-            return
-        driver.sendall(encode(Ready(trainer.kind)))
-        _serve(driver, trainer)
+        with driver.makefile("r", encoding="ascii") as lines:
+            try:
+                trainer = load(spec_from_wire(json.loads(lines.readline())))
+            except Misuse as error:
+                driver.sendall(encode(Unusable(str(error))))
+                return
+            driver.sendall(encode(Ready(trainer.kind)))
+            _serve(driver, lines, trainer)
     guard.end_descendants()
 
 
@@ -79,14 +82,15 @@ def _adopt_orphans() -> None:
         prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def _serve(driver: socket.socket, trainer: Trainer) -> None:
+def _serve(driver: socket.socket, lines: Iterable[str], trainer: Trainer) -> None:
     alive: dict[int, object] = {}
-    with driver.makefile("r", encoding="ascii") as lines:
-        for line in lines:
-            report = _attempt(trainer, decode_order(line), alive)
-            sys.stdout.flush()
-            sys.stderr.flush()
-            driver.sendall(encode(report))
+    for line in lines:
+        report = _attempt(trainer, decode_order(line), alive)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        driver.sendall(encode(report))
+    for arm in tuple(alive):
+        _let_go(trainer, alive.pop(arm))
 
 
 def _attempt(trainer: Trainer, order: Order, alive: dict[int, object]) -> Report:
@@ -94,8 +98,10 @@ def _attempt(trainer: Trainer, order: Order, alive: dict[int, object]) -> Report
     began = time.monotonic()
     job = order.job
     for arm in order.drop:
-        alive.pop(arm, None)
+        _let_go(trainer, alive.pop(arm, None))
     living = alive.pop(job.arm, None)
+    if not job.resume.live:
+        _let_go(trainer, living)
     try:
         result, lives_on = _train(trainer, job, living if job.resume.live else None)
     except (Exception, SystemExit) as error:  # noqa: BLE001  # the boundary to the user's code
@@ -110,9 +116,21 @@ def _attempt(trainer: Trainer, order: Order, alive: dict[int, object]) -> Report
     return Report(job.attempt, job.arm, done, alive=lives_on is not None)
 
 
+def _let_go(trainer: Trainer, living: object | None) -> None:
+    """End a live trainer; an error of its cleaning up is printed and costs nobody anything."""
+    if living is None:
+        return
+    try:
+        trainer.drop(living)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # the boundary to the user's code
+        _print_theirs(error)
+
+
 def _train(trainer: Trainer, job: Job, living: object | None) -> Trained:
     """Check what is to be loaded, train, seal what was frozen."""
     resume = job.resume
+    os.environ["BHPT_ARM"] = str(job.arm)
+    os.environ["BHPT_EPOCH"] = str(resume.epochs)
     if resume.live and living is None:
         raise TrainerFailed(f"the live trainer of arm {job.arm} is not in this worker any more")
     moving = Stopwatch()

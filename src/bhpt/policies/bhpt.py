@@ -85,9 +85,7 @@ class QValues:
 
     def decision(self, belief: Predictor, arm: int, why: str) -> Decision:
         """The decision for an arm, explained with what the belief predicts."""
-        return Decision(
-            arm, lambda: explain(self.view, belief, self.mixture, self.values, arm, why)
-        )
+        return Decision(arm, lambda: explain(self.view, belief, self.mixture, self.values, why))
 
 
 def q_values(view: View, mixture: GaussianMixture) -> QValues:
@@ -130,10 +128,9 @@ def explain(
     belief: Predictor,
     mixture: GaussianMixture,
     values: FloatArray,
-    arm: int,
     why: str,
 ) -> Explanation:
-    """The numbers of a decision in the scale of the losses, and one sentence."""
+    """The numbers of a decision in the scale of the losses, and the reason."""
     losses = np.where(np.isfinite(values), mixture.scaled.loss(values), np.nan)
     value = np.where(view.choosable, losses, np.inf)
-    return Explanation.of_ends(view, belief.predict(view), value, arm, why)
+    return Explanation.of_ends(belief.predict(view), value, why)

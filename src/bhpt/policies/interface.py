@@ -17,7 +17,7 @@ class Explanation:
     """Why this arm: the numbers behind a decision, in the scale of the losses.
 
     Attributes:
-        why: One sentence for a person.
+        why: The reason in a few words, without predictions: whoever shows it adds those.
         end: Predicted best loss of each arm within its horizon, [K]; NaN where not predicted.
         spread: One standard deviation of it, [K]; NaN where not predicted.
         value: What the policy minimises, [K]; infinite where an arm cannot be chosen, NaN
@@ -36,26 +36,16 @@ class Explanation:
         return cls(why, unknown, unknown, unknown)
 
     @classmethod
-    def of_ends(
-        cls, view: View, ends: Ends, value: FloatArray, arm: int, why: str
-    ) -> "Explanation":
-        """An explanation by a policy with a predictor: its ends, and a sentence with this arm's.
+    def of_ends(cls, ends: Ends, value: FloatArray, why: str) -> "Explanation":
+        """An explanation by a policy with a predictor.
 
         Args:
-            view: The moment.
-            ends: What the study's predictor says of it.
+            ends: What the study's predictor says of the moment.
             value: What the policy minimises, [K].
-            arm: The arm that it chose.
-            why: Why, in a few words.
+            why: Why, in a few words; the study adds the numbers of the chosen arm, in the
+                direction of its metric.
         """
-        end, spread = ends.mean(), ends.deviation()
-        text = f"arm {arm}: {why}"
-        if np.isfinite(end[arm]):
-            text = (
-                f"arm {arm} after {int(view.curves.count_by_arm[arm])} epochs: predicted to end at "
-                f"{end[arm]:.4g} ± {spread[arm]:.2g}; {why}"
-            )
-        return cls(text, end, spread, value)
+        return cls(why, ends.mean(), ends.deviation(), value)
 
 
 @dataclass(frozen=True, eq=False)

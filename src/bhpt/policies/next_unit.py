@@ -56,7 +56,7 @@ class NextUnit(PredictingPolicy):
         arm = pick(values, view.choosable, view.rng())
         leads = ends.mean[arm] <= ends.mean[view.choosable].min()
         why = "it leads, and its unit is worth most" if leads else "its next unit teaches most"
-        return Decision(arm, lambda: explain(view, self.belief, mixture, values, arm, why))
+        return Decision(arm, lambda: explain(view, self.belief, mixture, values, why))
 
 
 def unit_values(view: View, mixture: MovingMixture) -> FloatArray:

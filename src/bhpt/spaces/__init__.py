@@ -1,7 +1,7 @@
 """Search spaces: configurations, their encodings, sampling of new ones."""
 
 from bhpt.spaces.configs import Config, plain_config
-from bhpt.spaces.files import load_space
+from bhpt.spaces.files import load_configs, load_space
 from bhpt.spaces.inferred_ranges import encode_configs
 from bhpt.spaces.name_roles import ROLES, encode_roles
 from bhpt.spaces.space import Space, parse_space
@@ -14,6 +14,7 @@ __all__ = [
     "Space",
     "encode_configs",
     "encode_roles",
+    "load_configs",
     "load_space",
     "parse_space",
     "plain_config",

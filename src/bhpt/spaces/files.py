@@ -1,12 +1,16 @@
 """Read a search space or a list of configurations from a file."""
 
 import json
+import re
 from pathlib import Path
+from types import ModuleType
 
 from bhpt.domain import Misuse
-from bhpt.spaces.configs import Config
+from bhpt.spaces.configs import Config, plain_configs
 from bhpt.spaces.short_form import first_line, refuse_pairs
 from bhpt.spaces.space import Space, parse_space
+
+_EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
 
 
 def load_space(path: str | Path) -> Space | list[Config]:
@@ -28,6 +32,21 @@ def load_space(path: str | Path) -> Space | list[Config]:
         return Space.from_serialized(described)
     refuse_pairs(described)
     return Space.of(described)
+
+
+def load_configs(path: str | Path) -> list[Config]:
+    """Read configurations from a JSON or YAML file: a list of them, or one.
+
+    Raises:
+        Misuse: If the file cannot be read or holds something else.
+    """
+    file = Path(path)
+    described = _parse(file, _read(file))
+    if isinstance(described, dict):
+        described = [described]
+    if not isinstance(described, list):
+        raise Misuse(f"{file}: expected a list of configurations")
+    return plain_configs(described)
 
 
 def _read(file: Path) -> str:
@@ -71,9 +90,20 @@ def _parse_yaml(file: Path, text: str) -> object:
     except ImportError:
         raise Misuse(f"{file}: reading YAML needs pyyaml; install it or use JSON") from None
     try:
-        parsed: object = yaml.safe_load(text)
+        parsed: object = yaml.load(text, _loader(yaml))
     except yaml.YAMLError as error:
         raise Misuse(f"{file} is not valid YAML: {first_line(error)}") from None
     except RecursionError:
         raise Misuse(f"{file} is nested too deeply to be a space") from None
     return parsed
+
+
+def _loader(yaml: ModuleType) -> type:
+    """PyYAML's safe loader, which also takes `1e-5` for a number as JSON and YAML 1.2 do."""
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc,name-defined]
+        pass
+
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", _EXPONENT, list("-+0123456789."))
+    loader: type = Loader
+    return loader

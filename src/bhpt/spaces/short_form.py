@@ -5,6 +5,8 @@
      "dropout": {"min": 0.0, "max": 0.5},    # a range again, with "log": true or "type": "int"
      "act": ["relu", "tanh"],                # choices without an order
      "depth": {"ordered": [2, 4, 8]},        # choices with one
+     "width": {"min": 64, "max": 256, "step": 64},               # a range in steps
+     "momentum": {"min": 0.5, "max": 0.99, "when": {"act": "relu"}},  # only where act is relu
      "data": "digits"}                       # a constant
 
 Tuples, lists and constants mean what they mean to ConfigSpace; the dictionaries are for JSON and
@@ -24,6 +26,8 @@ from bhpt.spaces.configs import plain_config
 _LOWER = ("min", "low", "lower")
 _UPPER = ("max", "high", "upper")
 _CHOICES = ("choices", "values", "categories")
+_ROUNDING = 1e-9  # of a range divided by its step
+_MOST_STEPS = 10_000
 _TYPES = {"int": True, "integer": True, "float": False}
 
 
@@ -40,7 +44,9 @@ def from_short_form(ranges: Mapping[str, object]) -> ConfigSpace.ConfigurationSp
             raise Misuse(f"hyper-parameter name {name!r} is not a text")
     space = ConfigSpace.ConfigurationSpace()
     try:
-        space.add(*[_parameter(name, value) for name, value in ranges.items()])
+        parameters = {name: _parameter(name, value) for name, value in ranges.items()}
+        space.add(*parameters.values())
+        space.add(*_conditions(ranges, parameters))
     except Misuse:
         raise
     except (ValueError, TypeError) as error:
@@ -90,13 +96,15 @@ def _from_bounds(name: str, value: Sequence[Any]) -> Hyperparameter[Any, Any]:
 
 def _from_words(name: str, words: Mapping[str, Any]) -> Hyperparameter[Any, Any]:
     """{"min": …, "max": …} and the other dictionaries."""
-    known = {*_LOWER, *_UPPER, *_CHOICES, "log", "type", "ordered", "value"}
+    known = {*_LOWER, *_UPPER, *_CHOICES, "log", "type", "ordered", "value", "step", "when"}
     strange = sorted(str(word) for word in set(words) - known)
     if strange:
         raise Misuse(
             f"hyper-parameter {name!r}: unknown word {strange[0]!r}; "
-            "use min, max, log, type, choices, ordered or value"
+            "use min, max, step, log, type, choices, ordered, value or when"
         )
+    if "step" in words:
+        return _stepped(name, words)
     if any(word in words for word in (*_LOWER, *_UPPER)):
         return _range(
             name,
@@ -112,6 +120,60 @@ def _from_words(name: str, words: Mapping[str, Any]) -> Hyperparameter[Any, Any]
     if "value" in words:
         return _constant(name, words["value"])
     raise Misuse(f"hyper-parameter {name!r}: give min and max, choices, ordered or value")
+
+
+def _stepped(name: str, words: Mapping[str, Any]) -> Hyperparameter[Any, Any]:
+    """{"min": …, "max": …, "step": …}: the numbers min, min + step, … up to max, in order."""
+    if words.get("log"):
+        raise Misuse(f"hyper-parameter {name!r}: a log range has no step; leave one of them out")
+    step = words["step"]
+    if not _is_number(step) or not step > 0:
+        raise Misuse(f"hyper-parameter {name!r}: step is a number above 0, not {step!r:.40}")
+    lower, upper = _only(name, words, _LOWER), _only(name, words, _UPPER)
+    lower, upper = _checked_ends(name, lower, upper)
+    count = math.floor((upper - lower) / step * (1 + _ROUNDING) + _ROUNDING) + 1
+    if count > _MOST_STEPS:
+        raise Misuse(f"hyper-parameter {name!r}: {count} steps are too many; use a range")
+    whole = isinstance(lower, int) and isinstance(step, int)
+    values = [
+        lower + step * index if whole else _short(lower + step * index) for index in range(count)
+    ]
+    return ConfigSpace.OrdinalHyperparameter(name, values)
+
+
+def _short(value: float) -> float:
+    """A number without the noise of adding steps: 0.3 for 0.30000000000000004."""
+    return float(f"{value:.12g}")
+
+
+def _conditions(
+    ranges: Mapping[str, object], parameters: Mapping[str, Hyperparameter[Any, Any]]
+) -> list[Any]:
+    """The condition of each hyper-parameter that has a `when`."""
+    return [
+        _condition(name, value["when"], parameters)
+        for name, value in ranges.items()
+        if isinstance(value, Mapping) and "when" in value
+    ]
+
+
+def _condition(name: str, when: object, parameters: Mapping[str, Hyperparameter[Any, Any]]) -> Any:  # noqa: ANN401  # any of ConfigSpace's conditions
+    """{"optimizer": "sgd"}: a value or a list of them for each hyper-parameter, all at once."""
+    if not isinstance(when, Mapping) or not when:
+        raise Misuse(
+            f'hyper-parameter {name!r}: when is a dictionary such as {{"optimizer": "sgd"}}'
+        )
+    parts = []
+    for other, wanted in when.items():
+        parent = parameters.get(other)
+        if parent is None or other == name:
+            raise Misuse(f"hyper-parameter {name!r}: when names {other!r:.40}, which is not there")
+        values = list(wanted) if isinstance(wanted, list | tuple) else [wanted]
+        strange = [value for value in values if not parent.legal_value(value)]
+        if strange or not values:
+            raise Misuse(f"hyper-parameter {name!r}: {other!r} is never {wanted!r:.40}")
+        parts.append(ConfigSpace.InCondition(parameters[name], parent, values))
+    return parts[0] if len(parts) == 1 else ConfigSpace.AndConjunction(*parts)
 
 
 def _only(name: str, words: Mapping[str, Any], spellings: Sequence[str]) -> object:
@@ -141,7 +203,21 @@ def _whole(name: str, kind: object) -> bool | None:
 def _range(
     name: str, lower: object, upper: object, *, log: bool, whole: bool | None
 ) -> Hyperparameter[Any, Any]:
-    """A range of numbers, checked here because ConfigSpace does not say what is wrong."""
+    """A range of numbers."""
+    lower, upper = _checked_ends(name, lower, upper)
+    if log and lower <= 0:
+        raise Misuse(f"hyper-parameter {name!r}: a log range must start above 0, not at {lower}")
+    if whole is None:
+        whole = isinstance(lower, int) and isinstance(upper, int)
+    if not whole:
+        return ConfigSpace.UniformFloatHyperparameter(name, float(lower), float(upper), log=log)
+    if int(lower) != lower or int(upper) != upper:
+        raise Misuse(f"hyper-parameter {name!r}: an int range needs whole ends")
+    return ConfigSpace.UniformIntegerHyperparameter(name, int(lower), int(upper), log=log)
+
+
+def _checked_ends(name: str, lower: object, upper: object) -> tuple[int | float, int | float]:
+    """The ends of a range, checked here because ConfigSpace does not say what is wrong."""
     if not (_is_number(lower) and _is_number(upper)):
         raise Misuse(
             f"hyper-parameter {name!r}: the ends of a range are numbers, not {lower!r:.40}"
@@ -152,15 +228,7 @@ def _range(
         raise Misuse(
             f"hyper-parameter {name!r}: the range from {lower} to {upper} is empty or reversed"
         )
-    if log and lower <= 0:
-        raise Misuse(f"hyper-parameter {name!r}: a log range must start above 0, not at {lower}")
-    if whole is None:
-        whole = isinstance(lower, int) and isinstance(upper, int)
-    if not whole:
-        return ConfigSpace.UniformFloatHyperparameter(name, float(lower), float(upper), log=log)
-    if int(lower) != lower or int(upper) != upper:
-        raise Misuse(f"hyper-parameter {name!r}: an int range needs whole ends")
-    return ConfigSpace.UniformIntegerHyperparameter(name, int(lower), int(upper), log=log)
+    return lower, upper
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:

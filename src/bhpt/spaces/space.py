@@ -15,7 +15,7 @@ import numpy as np
 
 from bhpt.domain import FloatArray, Misuse
 from bhpt.spaces.columns import NEUTRAL, indicator, join, one_hot, scatter
-from bhpt.spaces.configs import Config, identity, plain_configs
+from bhpt.spaces.configs import Config, identity, plain_config, plain_configs
 from bhpt.spaces.sampling import draw, draw_near
 from bhpt.spaces.short_form import first_line, from_short_form
 from bhpt.spaces.spread import NEAR, apart, near_copies
@@ -172,6 +172,37 @@ class Space:
             ConfigSpace.Configuration(self._space, values=dict(config))
         except (TypeError, ValueError) as error:
             raise Misuse(f"configuration {config!r:.80}: {first_line(error)}") from None
+
+    def check_value(self, name: str, value: object) -> None:
+        """Refuse a value that a hyper-parameter cannot have."""
+        if not self._space[name].legal_value(value):
+            raise Misuse(f"hyper-parameter {name!r} cannot be {value!r:.60}: {self._space[name]}")
+
+    def complete(self, config: Mapping[str, object]) -> Config:
+        """A configuration as the space would give it: constants may be left out.
+
+        Raises:
+            Misuse: It does not lie in the space.
+        """
+        constants = {
+            name: parameter.value
+            for name, parameter in self._space.items()
+            if isinstance(parameter, ConfigSpace.Constant) and name not in self._conditions
+        }
+        whole = plain_config({**constants, **config})
+        self.check(whole)
+        return {name: whole[name] for name in self.names if name in whole}
+
+    @cached_property
+    def declared_default(self) -> Config | None:
+        """The configuration of defaults, if somebody has set one that ConfigSpace would not."""
+        described = {**json.loads(self.text), "conditions": [], "forbiddens": []}
+        for parameter in described["hyperparameters"]:
+            parameter.pop("default_value", None)
+        bare = ConfigSpace.ConfigurationSpace.from_serialized_dict(described)
+        if all(bare[name].default_value == self._space[name].default_value for name in bare):
+            return None
+        return plain_config(dict(self._space.get_default_configuration()))
 
     @cached_property
     def _conditions(self) -> dict[str, str]:

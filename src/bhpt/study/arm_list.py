@@ -118,10 +118,14 @@ class ArmList:
         """Configurations as far as names tell what is meant, [K, M]."""
         return self.readings.meanings(self.configs)
 
+    def find(self, config: Config) -> int | None:
+        """The first arm with this configuration, None if there is none."""
+        arm = self.readings.first(self.configs, config)
+        return arm if arm is not None and arm < len(self) else None
+
     def has(self, config: Config) -> bool:
         """Whether some arm has this configuration."""
-        arm = self.readings.first(self.configs, config)
-        return arm is not None and arm < len(self)
+        return self.find(config) is not None
 
     def plus(self, added: Sequence[Config]) -> "ArmList":
         """The arms with some added."""

@@ -1,6 +1,7 @@
 """From what a user says to the first events of a study."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -8,8 +9,10 @@ import numpy as np
 from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.policies.registry import networks
-from bhpt.spaces import Space, parse_space
-from bhpt.study.events import ArmsAdded, StudyCreated
+from bhpt.spaces import Config, Space, parse_space
+from bhpt.spaces.configs import identity, plain_config
+from bhpt.spaces.fixing import fix
+from bhpt.study.events import ArmsAdded, Enqueued, StudyCreated
 from bhpt.study.plan import Plan, Search, Training
 
 _LONGEST = 256  # epochs an arm may train unless the user says otherwise: the belief's grid
@@ -36,7 +39,9 @@ def first_events(
     trainer: dict[str, object] | None = None,
     candidates: int | None = None,
     objective: Objective | None = None,
-) -> tuple[StudyCreated, ArmsAdded]:
+    initial: Sequence[Mapping[str, object]] = (),
+    fixed: Mapping[str, object] | None = None,
+) -> tuple[StudyCreated, ArmsAdded, *tuple[Enqueued, ...]]:
     """The creation of a study and its first arms.
 
     Args:
@@ -49,25 +54,62 @@ def first_events(
         trainer: What to remember of the trainer.
         candidates: How many arms are drawn from a space at the start.
         objective: Which metric decides what is best; the lowest `loss` if None.
+        initial: Configurations that are tried first, in this order. A default that the space
+            declares comes before them.
+        fixed: Hyper-parameters that are not tuned but have these values.
 
     Raises:
         Misuse: If any of it makes no sense.
     """
     _refuse_nonsense(seed, training)
-    parsed = parse_space(space)
+    parsed = fix(parse_space(space), fixed or {})
     search = Search() if candidates is None else Search(candidates=candidates)
+    first = _tried_first(parsed, initial)
     if isinstance(parsed, Space):
         search = Search(parsed.text, search.candidates, search.near, search.every)
         rng = np.random.default_rng((seed, 0, _FIRST_DRAW))
-        arms = ArmsAdded(tuple(parsed.draw_apart(search.candidates, rng)), "drawn")
+        arms = ArmsAdded(_joined(first, parsed.draw_apart(search.candidates, rng)), "drawn")
     else:
-        arms = ArmsAdded(tuple(parsed), "listed")
+        arms = ArmsAdded(_joined(first, parsed), "listed")
     metric = objective or Objective()
     if training.untrained is not None:
         training = replace(training, untrained=metric.to_loss(training.untrained))
     weights = networks(policy)
     plan = Plan(budget, seed, policy, workers, trainer, training, search, weights, metric)
-    return StudyCreated(plan), arms
+    queue = (Enqueued(tuple(range(len(first)))),) if first else ()
+    return StudyCreated(plan), arms, *queue
+
+
+def wanted_config(space: Space | list[Config], config: Mapping[str, object]) -> Config:
+    """A configuration that somebody wants to be tried, as the study's arms are written.
+
+    Raises:
+        Misuse: It does not lie in the space, or has no JSON form.
+    """
+    return space.complete(config) if isinstance(space, Space) else plain_config(config)
+
+
+def _tried_first(
+    space: Space | list[Config], initial: Sequence[Mapping[str, object]]
+) -> list[Config]:
+    """The declared default and what the user wants to be tried, each once."""
+    if isinstance(initial, Mapping | str) or not isinstance(initial, Sequence):
+        raise Misuse("initial is a list of configurations, such as [{'lr': 0.01}]")
+    default = space.declared_default if isinstance(space, Space) else None
+    wanted = [wanted_config(space, config) for config in initial]
+    return _once([default, *wanted] if default is not None else wanted)
+
+
+def _joined(first: list[Config], others: list[Config]) -> tuple[Config, ...]:
+    return tuple(_once([*first, *others]))
+
+
+def _once(configs: list[Config]) -> list[Config]:
+    """The different configurations, in order."""
+    found: dict[str, Config] = {}
+    for config in configs:
+        found.setdefault(identity(config), config)
+    return list(found.values())
 
 
 def _refuse_nonsense(seed: int, training: Training) -> None:

@@ -68,7 +68,7 @@ def next_unit(
     if memory is not None:
         view = replace(view, memory=memory)
     with one_thread():
-        decision = _again(now, view) or policy.decide(view)
+        decision = _again(now, view) or _enqueued(now, view) or policy.decide(view)
         if decision is None:
             return None
         return Next(fresh, _decided(now, prospects, decision, clock), view)
@@ -81,6 +81,14 @@ def _again(state: State, view: View) -> Decision | None:
         return None
     why = f"its last attempt failed, this is try {state.arm(arm).failures + 1}"
     return Decision(arm, Explanation.in_words(why, view.arms))
+
+
+def _enqueued(state: State, view: View) -> Decision | None:
+    """The first arm that somebody wants to be tried, if it can be trained now."""
+    arm = next((arm for arm in state.queue if view.choosable[arm]), None)
+    if arm is None:
+        return None
+    return Decision(arm, Explanation.in_words("it was asked for", view.arms))
 
 
 def _decided(state: State, prospects: Prospects, decision: Decision, clock: float) -> Decided:
@@ -97,9 +105,21 @@ def _decided(state: State, prospects: Prospects, decision: Decision, clock: floa
         done=done,
         cost=_reservation(state, prospects, arm),
         seconds=prospects.seconds(arm),
-        why=decision.explanation.why,
+        why=sentence(state, arm, decision.explanation),
         outlook=_outlook(arm, decision.explanation),
         clock=clock,
+    )
+
+
+def sentence(state: State, arm: int, explanation: Explanation) -> str:
+    """Why an arm is trained, for a person: its prediction as the metric reads it, the reason."""
+    end, spread = explanation.end[arm], explanation.spread[arm]
+    if not math.isfinite(end):
+        return f"arm {arm}: {explanation.why}"
+    value = state.plan.objective.from_loss(float(end))
+    return (
+        f"arm {arm} after {state.count(arm)} epochs: predicted to end at "
+        f"{value:.4g} ± {spread:.2g}; {explanation.why}"
     )
 
 

@@ -51,7 +51,7 @@ class ArmsAdded:
 
     Attributes:
         configs: Their configurations.
-        origin: Listed, drawn from the whole space, or near: a step away from good arms.
+        origin: Listed, drawn from the whole space, near: a step away from good arms, or enqueued.
         clock: When.
         parents: The good arm that each is a step away from; empty for the other origins, and in
             studies of before.
@@ -61,6 +61,14 @@ class ArmsAdded:
     origin: str
     clock: float = 0.0
     parents: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueued:
+    """Arms that are tried before the policy chooses, in this order, one unit each."""
+
+    arms: tuple[int, ...]
+    clock: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +278,7 @@ class Noted:
 Event = (
     StudyCreated
     | ArmsAdded
+    | Enqueued
     | Decided
     | Extended
     | Restarted

@@ -26,6 +26,7 @@ from bhpt.study.events import (
     BudgetAdded,
     CheckpointDropped,
     Decided,
+    Enqueued,
     Event,
     Extended,
     Failed,
@@ -125,6 +126,7 @@ class State:
         batches: How often candidates were drawn near good ones.
         children: The candidates near good ones whose parents are known, in order.
         first_arms: How many arms there were when the first unit was decided.
+        queue: Arms that are tried before the policy chooses, in order.
         session: The driver that holds the study, None between sessions.
         unit: Epochs in a unit now.
         recent: The last reports of this session, where units may grow.
@@ -145,6 +147,7 @@ class State:
     batches: int = 0
     children: PVector[Child] = field(default_factory=pvector)
     first_arms: int = 0
+    queue: tuple[int, ...] = ()
     session: SessionStarted | None = None
     unit: int = 1
     recent: tuple[Reported, ...] = ()
@@ -293,6 +296,14 @@ def _(event: ArmsAdded, state: State) -> State:
 
 
 @_apply.register
+def _(event: Enqueued, state: State) -> State:
+    if not all(0 <= arm < len(state.configs) for arm in event.arms):
+        raise Misuse("the study is damaged: an arm was enqueued that is not there")
+    waiting = (*state.queue, *(arm for arm in event.arms if arm not in state.tried))
+    return _changed(state, queue=tuple(dict.fromkeys(waiting)))
+
+
+@_apply.register
 def _(event: Decided, state: State) -> State:
     if event.attempt != len(state.attempts):
         raise Misuse(f"the study is damaged: attempt {event.attempt} is out of order")
@@ -317,6 +328,7 @@ def _(event: Decided, state: State) -> State:
         ledger=state.ledger.reserve(event.attempt, event.cost),
         attempts=state.attempts.append(attempt),
         open=(*state.open, event.attempt),
+        queue=tuple(arm for arm in state.queue if arm != event.arm),
     )
 
 

@@ -15,11 +15,25 @@ from bhpt.domain.reports import read_reports
 from bhpt.policies.interface import Policy
 from bhpt.policies.registry import make_policy
 from bhpt.spaces import Config
-from bhpt.study.creation import default_epochs, first_events, note_of_other_weights
+from bhpt.study.arm_list import space_of
+from bhpt.study.creation import (
+    default_epochs,
+    first_events,
+    note_of_other_weights,
+    wanted_config,
+)
 from bhpt.study.deciding import next_unit
-from bhpt.study.events import BudgetAdded, Event, SessionEnded, SessionStarted
+from bhpt.study.events import (
+    ArmsAdded,
+    BudgetAdded,
+    Enqueued,
+    Event,
+    SessionEnded,
+    SessionStarted,
+)
 from bhpt.study.log import EventLog, Journal, Keep, MemoryLog
 from bhpt.study.plan import Training
+from bhpt.study.rising_curves import note_of_rising_curves
 from bhpt.study.settling import Receipt, failure, report
 from bhpt.study.state import Attempt, State
 
@@ -62,6 +76,8 @@ class Study(Closing):
         keep: Makes the log from the first events; `stored("runs/net.db")` for one that lasts.
         metric: The metric that decides what is best.
         mode: Whether it is minimised ("min") or maximised ("max").
+        initial: Configurations to try first.
+        fixed: Hyper-parameters that are not tuned but have these values.
     """
 
     def __init__(
@@ -78,6 +94,8 @@ class Study(Closing):
         keep: Keep = MemoryLog,
         metric: str = "loss",
         mode: Direction = "min",
+        initial: Sequence[Mapping[str, object]] = (),
+        fixed: Mapping[str, object] | None = None,
     ) -> None:
         parsed = Budget.parse(budget)
         epochs = default_epochs(parsed, unit) if max_epochs is None else max_epochs
@@ -89,6 +107,8 @@ class Study(Closing):
             policy=policy_name(policy),
             workers=workers,
             objective=Objective(metric, mode),
+            initial=initial,
+            fixed=fixed,
         )
         self._begin(Journal(keep(first)), policy, time.monotonic)
 
@@ -119,6 +139,7 @@ class Study(Closing):
         self._memory = Memory()
         self._clock = clock
         self._zero = clock() - journal.state.clock
+        self._warned = False
         self._record(
             SessionStarted(
                 host=socket.gethostname(),
@@ -187,6 +208,8 @@ class Study(Closing):
         receipt, event = report(self.state, unit.attempt, result, self._now())
         if event is not None:
             self._record(event)
+        if receipt == "accepted":
+            self._warn_of_rising_curves()
         return receipt
 
     def fail(self, unit: AskedUnit, message: str, seconds: float | None = None) -> None:
@@ -194,6 +217,22 @@ class Study(Closing):
         took = self._took(unit) if seconds is None else seconds
         why = Failure(FailureKind.CRASHED, message, usage=Usage(took))
         self._record(failure(self.state, unit.attempt, why, self._now()))
+
+    def enqueue(self, config: Mapping[str, object]) -> int:
+        """Have a configuration tried before the policy chooses again; returns its arm.
+
+        One that has been tried already is left to the policy.
+
+        Raises:
+            Misuse: It does not lie in the study's space.
+        """
+        text = self.state.plan.search.space
+        whole = wanted_config([] if text is None else space_of(text), config)
+        known = None if self.state.arms is None else self.state.arms.find(whole)
+        arm = len(self.state.configs) if known is None else known
+        added = (ArmsAdded((whole,), "enqueued", self._now()),) if known is None else ()
+        self._record(*added, Enqueued((arm,), self._now()))
+        return arm
 
     def add_budget(self, more: str | Budget) -> None:
         """Raise the limit by an amount of the same kind."""
@@ -204,6 +243,12 @@ class Study(Closing):
         """End the session and let go of the log; a study that is kept can be resumed."""
         self._record(SessionEnded("closed", self._now()))
         self._journal.close()
+
+    def _warn_of_rising_curves(self) -> None:
+        note = None if self._warned else note_of_rising_curves(self.state)
+        if note is not None:
+            self._warned = True
+            warnings.warn(note, stacklevel=3)
 
     def _now(self) -> float:
         """The study's clock: seconds for which it has been running."""

@@ -1,6 +1,7 @@
-"""Three kinds of trainer, trained unit by unit: a class, a generator function, a command."""
+"""Four kinds of trainer, trained unit by unit: a class, a function, a generator, a command."""
 
-from bhpt.trainers.import_names import name_of, refuse_during_import, resolve
+from bhpt.trainers.by_value import ByValue
+from bhpt.trainers.import_names import find_name, refuse_during_import, resolve
 from bhpt.trainers.interface import BadReport, Trained, Trainer, TrainerFailed, Work
 from bhpt.trainers.specs import (
     Command,
@@ -15,6 +16,7 @@ from bhpt.trainers.specs import (
 
 __all__ = [
     "BadReport",
+    "ByValue",
     "Command",
     "Imported",
     "Trained",
@@ -23,8 +25,8 @@ __all__ = [
     "TrainerSpec",
     "Work",
     "check",
+    "find_name",
     "load",
-    "name_of",
     "refuse_during_import",
     "resolve",
     "spec_from_json",

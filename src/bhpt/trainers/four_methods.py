@@ -52,3 +52,6 @@ class ClassTrainer:
             model.save(work.freeze_to)
         result = work.result(reports, frozen=True)
         return replace(result, usage=Usage(checkpoint_s=moving.seconds)), model
+
+    def drop(self, alive: object) -> None:
+        """Nothing to do: an object ends when nobody holds it."""

@@ -4,7 +4,7 @@ It cannot be frozen, so it stays alive in its worker; what is lost with the work
 again from the first epoch, and paid for.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import cast
 
@@ -39,3 +39,8 @@ class GeneratorTrainer:
 
         reports = collect(draw, work.trained, self.name)
         return work.result(reports, frozen=False), reports_of
+
+    def drop(self, alive: object) -> None:
+        """Close the generator: its `finally` and `with` blocks run."""
+        if isinstance(alive, Generator):
+            alive.close()

@@ -1,12 +1,13 @@
 """Trainers by name: `MODULE:NAME` to the object, and back.
 
-Workers import the trainer anew, so every trainer needs a name by which another process can
-find it. A script that is run directly is named by its file.
+Workers import the trainer anew by the name under which another process can find it, and a study
+remembers that name. A script that is run directly is named by its file.
 """
 
 import difflib
 import importlib
 import importlib.util
+import inspect
 import sys
 import traceback
 from collections.abc import Iterable, Iterator
@@ -19,28 +20,22 @@ from bhpt.domain.errors import Misuse
 _importing: list[str] = []
 
 
-def name_of(trainer: object) -> str:
+def find_name(trainer: object) -> str | None:
     """The name under which a worker can import a class or function.
 
-    Raises:
-        Misuse: There is none: a lambda, something local to a function, or typed into a prompt.
+    Returns:
+        None if there is none: a lambda, a partial, something local to a function, hidden under
+        another of the same name, or typed into a prompt or a notebook.
     """
-    module = getattr(trainer, "__module__", None)
-    qualname = getattr(trainer, "__qualname__", None)
-    if not module or not qualname:
-        raise Misuse(
-            f"a trainer is a class or a generator function, not {type(trainer).__name__} "
-            f"{trainer!r:.60}"
-        )
-    if "<" in qualname:
-        raise Misuse(
-            f"workers cannot import {qualname!r}: define it with a name at the top of a module"
-        )
-    if module == "__main__":
-        return f"{_name_of_main(qualname)}:{qualname}"
+    if not inspect.isclass(trainer) and not inspect.isfunction(trainer):
+        return None
+    module, qualname = trainer.__module__, trainer.__qualname__
     if _follow(sys.modules.get(module), qualname) is not trainer:
-        raise Misuse(f"workers would not find this trainer as {module}:{qualname}: give it a name")
-    return f"{module}:{qualname}"
+        return None
+    if module != "__main__":
+        return f"{module}:{qualname}"
+    main = _name_of_main()
+    return None if main is None else f"{main}:{qualname}"
 
 
 def resolve(name: str) -> object:
@@ -78,16 +73,14 @@ def refuse_during_import() -> None:
         )
 
 
-def _name_of_main(qualname: str) -> str:
+def _name_of_main() -> str | None:
+    """The name or file of the script that runs; None at a prompt or in a notebook."""
     main = sys.modules["__main__"]
     if main.__spec__ is not None:  # python -m package.module
         return main.__spec__.name
     file = Path(str(getattr(main, "__file__", None))).resolve()
     if not file.is_file():
-        raise Misuse(
-            f"workers cannot import {qualname!r} from a prompt or a notebook: "
-            "put it into a file and import it from there"
-        )
+        return None
     here = Path.cwd()
     if file.parent == here and file.stem.isidentifier() and _imports_as(file):
         return file.stem

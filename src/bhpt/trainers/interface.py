@@ -56,7 +56,7 @@ class Trainer(Protocol):
 
     @property
     def kind(self) -> str:
-        """One of `class`, `generator` and `command`."""
+        """One of `class`, `generator`, `function` and `command`."""
         ...
 
     def run(self, work: Work, alive: object | None) -> Trained:
@@ -66,4 +66,8 @@ class Trainer(Protocol):
             BadReport: What came back are not the reports asked for.
             Exception: Whatever the user's code raises.
         """
+        ...
+
+    def drop(self, alive: object) -> None:
+        """Let go of what an earlier run handed back: nobody will go on with it."""
         ...

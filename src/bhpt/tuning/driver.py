@@ -31,11 +31,13 @@ from bhpt.study.events import (
     SessionEnded,
     SessionStarted,
 )
+from bhpt.study.rising_curves import note_of_rising_curves
 from bhpt.study.settling import dearer, failure, hopeless, reconcile, report
 from bhpt.study.state import Attempt
 from bhpt.study.threads import one_thread
 from bhpt.tuning.checkpoint_session import CheckpointSession
 from bhpt.tuning.errors import Paused, TrainerBroken
+from bhpt.tuning.finished_units import FinishedUnit, OnUnit
 from bhpt.tuning.interrupts import Interrupts
 from bhpt.tuning.limits import Stop, hung_after, next_look, paid_s, verdict
 from bhpt.tuning.options import Options
@@ -66,6 +68,9 @@ class Rooms:
         beat: Writes signs of life.
         watch: Shows progress.
         memory: What the policy prepares for the study.
+        on_unit: Called with each unit that has ended; None if nobody wants to know.
+        note: Called with a line that the user should read.
+        target: A loss that is good enough: once it is reached, nothing more is started.
     """
 
     journal: Journal
@@ -75,6 +80,9 @@ class Rooms:
     beat: Beat = lambda _: None
     watch: Watch = lambda _state, _running: None
     memory: Memory = field(default_factory=Memory)
+    on_unit: OnUnit | None = None
+    note: Callable[[str], None] = lambda _: None
+    target: float = float("-inf")
 
 
 class Driver:
@@ -102,6 +110,7 @@ class Driver:
         self._drops: list[CheckpointDropped] = []
         self._view: View | None = None
         self._last_beat = self._last_look = float("-inf")
+        self._noted = False
 
     @property
     def state(self) -> State:
@@ -122,6 +131,12 @@ class Driver:
     def spent(self) -> bool:
         """Whether nothing runs and nothing more was started."""
         return not (self.busy or self.waiting or self._unsubmitted)
+
+    @property
+    def reached(self) -> bool:
+        """Whether the best loss is as good as the target."""
+        best = self.state.best
+        return best is not None and best.loss <= self._rooms.target
 
     def clock(self) -> float:
         """Seconds for which the study has been running."""
@@ -145,6 +160,8 @@ class Driver:
         """Submit what was decided, and decide on more while slots are free."""
         self._submit()
         while self._has_room() and not self._unsubmitted and self._writable():
+            if self.reached:
+                return
             found = next_unit(
                 self.state,
                 self._rooms.policy,
@@ -190,6 +207,7 @@ class Driver:
             self._rooms.journal.hold(event)
         if came.usage.seconds >= _CHEAP_S:
             self._written()
+        self._tell(came.attempt)
 
     def tend(self) -> None:
         """Write what waits, give signs of life, stop what has had enough, show progress."""
@@ -353,6 +371,7 @@ class Driver:
         """Log a failed attempt; give up if it is the trainer and not the arm."""
         event = failure(self.state, attempt.number, why, self.clock())
         self._record(event)
+        self._tell(attempt.number)
         reason = hopeless(self.state)
         if reason is not None or (event.final and why.kind is FailureKind.IMPORT_FAILED):
             error = TrainerBroken(f"the trainer does not work: {reason or why.message}")
@@ -365,6 +384,16 @@ class Driver:
             why = Failure(FailureKind.STOPPED, message, usage=usage)
             self._record(failure(self.state, attempt.number, why, self.clock()))
         raise Paused(message)
+
+    def _tell(self, number: int) -> None:
+        """Tell whoever wants to know that a unit has ended; it is in the log before."""
+        note = None if self._noted else note_of_rising_curves(self.state)
+        if note is not None:
+            self._noted = True
+            self._rooms.note(note)
+        if self._rooms.on_unit is not None:
+            self._written()
+            self._rooms.on_unit(FinishedUnit.of(self.state, number))
 
     def _beat(self) -> None:
         try:

@@ -1,7 +1,8 @@
 """What hardly anyone changes."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from bhpt.domain import Misuse
 
@@ -21,6 +22,11 @@ class Options:
             there is nothing else to do; then the session pauses.
         start_limit_s: How long the import of the trainer may take; never longer than the budget
             lasts.
+        gpus_per_worker: GPUs of each local worker: whole ones of its own, or a fraction of one
+            that it shares; None if every worker sees all.
+        threads_per_worker: Threads for numerical libraries in each local worker; None for its
+            share of the cores, unless the environment says otherwise.
+        variables: Further variables for the environment of local workers.
     """
 
     grace_s: float = 5.0
@@ -30,6 +36,9 @@ class Options:
     look_s: float = 0.2
     patience_s: float = 120.0
     start_limit_s: float = 300.0
+    gpus_per_worker: float | None = None
+    threads_per_worker: int | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what could not work."""
@@ -41,3 +50,5 @@ class Options:
             raise Misuse(f"patience must be a number of seconds from 0, not {self.patience_s}")
         if not (self.tick_s > 0 and self.beat_s > 0 and self.start_limit_s > 0):
             raise Misuse("tick, beat and the limit of the start must be above 0 seconds")
+        if self.threads_per_worker is not None and self.threads_per_worker < 1:
+            raise Misuse(f"a worker needs at least one thread, not {self.threads_per_worker}")

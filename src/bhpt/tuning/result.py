@@ -2,10 +2,15 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from bhpt.domain import Misuse
 from bhpt.spaces import Config
 from bhpt.study import State
+from bhpt.study.tables import table
+
+if TYPE_CHECKING:
+    import pandas
 
 Status = Literal["done", "interrupted"]
 
@@ -37,6 +42,24 @@ class Result:
         """Whether the best model was saved, but cannot be loaded any more."""
         best = self.state.best
         return best is not None and best.saved is not None and self.best_checkpoint is None
+
+    @property
+    def best_params(self) -> Config | None:
+        """The best configuration, as other tuners call it."""
+        return self.best_config
+
+    def frame(self) -> "pandas.DataFrame":
+        """Every observed epoch as a pandas frame: arm, epoch, loss, metrics and settings.
+
+        Raises:
+            Misuse: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise Misuse("frame() needs pandas: pip install pandas") from None
+        epochs = table(self.state, "epochs")
+        return pandas.DataFrame(epochs.rows, columns=list(epochs.columns))
 
 
 def result_of(state: State, status: Status, study: str, checkpoint: Path | None) -> Result:

@@ -1,55 +1,47 @@
 """`tune` and `resume`: a training job and a limit in, the best model out."""
 
-import os
 import re
-import socket
-import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Literal, get_args
 
-from bhpt.checkpoints import LocalFolder, is_disk_full
 from bhpt.domain import Memory, Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.domain.objective import Direction
 from bhpt.executors import Executor, LocalExecutor, LocalOptions
 from bhpt.policies.interface import Policy, refuse_side_by_side
 from bhpt.policies.registry import make_policy
-from bhpt.storage import Address, Store, create_store, new_identity, open_store, peek_store
-from bhpt.storage.files import exists
-from bhpt.study import Journal, Keep, State, Study, Training
-from bhpt.study.creation import default_epochs, first_events, note_of_other_weights
-from bhpt.study.events import BudgetAdded, SessionStarted
+from bhpt.storage import Address, Exists, create_store, open_store
+from bhpt.study import Keep, Study, Training, fold
+from bhpt.study.creation import default_epochs, first_events
 from bhpt.study.study import policy_name
-from bhpt.trainers.specs import TrainerSpec, spec_from_json, spec_of, spec_to_json
-from bhpt.tuning.checkpoint_session import CheckpointSession
-from bhpt.tuning.driver import Driver, Rooms, Watch, drive
-from bhpt.tuning.errors import Paused, TrainerBroken
-from bhpt.tuning.folder import StudyFolder, logged_checkpoints
-from bhpt.tuning.folder_mark import MarkedLog
-from bhpt.tuning.interrupts import catching
+from bhpt.trainers.specs import TrainerSpec, check_names, spec_of, spec_to_json
+from bhpt.tuning.driver import Watch
+from bhpt.tuning.finished_units import OnUnit
 from bhpt.tuning.options import Options
-from bhpt.tuning.ownership import (
-    WrongFolder,
-    refuse_behind,
-    refuse_occupied,
-    refuse_wrong_place,
-)
-from bhpt.tuning.result import Result, result_of
-from bhpt.tuning.trust import Ask, remember, require_trust
+from bhpt.tuning.result import Result
+from bhpt.tuning.session import create, go_on, more_than_stored
+from bhpt.tuning.session_setup import MakeExecutor, SessionHooks, SessionRequest
+from bhpt.tuning.trust import Ask
+from bhpt.views.live_view import Mode
 
-_WRITER_PATIENCE_S = 0.25  # training goes on while the store is locked, so do not wait for it
-
-MakeExecutor = Callable[[TrainerSpec, int, Path, Options], Executor]
-"""From a trainer, the number of workers, a folder for logs and the options to an executor."""
+IfExists = Literal["error", "resume"]
+"""What `tune` does where the study is there already."""
 
 
 def local_executor(trainer: TrainerSpec, workers: int, logs: Path, options: Options) -> Executor:
     """Worker processes on this machine, started, so that the trainer is known to work."""
-    local = LocalOptions(grace_s=options.grace_s, start_limit_s=options.start_limit_s)
+    local = LocalOptions(
+        grace_s=options.grace_s,
+        start_limit_s=options.start_limit_s,
+        threads=options.threads_per_worker,
+        gpus=options.gpus_per_worker,
+        variables=options.variables,
+    )
     executor = LocalExecutor(trainer, workers, logs, local)
     executor.start()
     return executor
@@ -65,12 +57,8 @@ def open_study(where: str | Path, policy: str | Policy | None = None) -> Study:
     return Study.resume(open_store(where), policy)
 
 
-def _silent(*_: object) -> None:
-    """Nobody watches."""
-
-
 def _warn(note: str) -> None:
-    """As a warning to whoever called `resume`."""
+    """As a warning to whoever called `tune` or `resume`."""
     warnings.warn(note, stacklevel=3)
 
 
@@ -90,15 +78,24 @@ def tune(
     candidates: int | None = None,
     metric: str = "loss",
     mode: Direction = "min",
+    initial: Sequence[Mapping[str, object]] = (),
+    fixed: Mapping[str, object] | None = None,
+    stop_when: float | None = None,
+    on_unit: OnUnit | None = None,
+    if_exists: IfExists = "error",
+    gpus_per_worker: float | None = None,
+    progress: bool | Mode = False,
     options: Options = Options(),  # noqa: B008  # frozen
-    watch: Watch = _silent,
+    watch: Watch | None = None,
     memory: Memory | None = None,
     make_executor: MakeExecutor = local_executor,
+    note: Callable[[str], None] = _warn,
 ) -> Result:
     """Find the best model that a budget can buy.
 
     Args:
-        trainer: A class with `step`, `save` and `load`, a generator function, or the name of one.
+        trainer: A class with `step`, `save` and `load`, a function that calls `bhpt.report` or
+            yields losses, or the name of one.
         space: A `ConfigurationSpace`, a dictionary of ranges or a list of configurations.
         budget: "200 epochs", "2h", "90s", "$25" or a `Budget`.
         workers: How many units train side by side.
@@ -113,10 +110,19 @@ def tune(
         candidates: How many configurations are drawn from a space at the start.
         metric: Which of the reported metrics decides what is best.
         mode: Whether it is minimised ("min") or maximised ("max").
+        initial: Configurations that are tried first.
+        fixed: Hyper-parameters that are not tuned but have these values.
+        stop_when: A value of the metric that is good enough: nothing more is started then.
+        on_unit: Called with each unit that has ended.
+        if_exists: What to do if the study is there already: refuse ("error"), or go on with it
+            ("resume"), in which case `budget` is what it may cost altogether.
+        gpus_per_worker: GPUs of each worker, as `Options` has it.
+        progress: Whether to show progress: live on a terminal, plain lines elsewhere; or how.
         options: How the session runs.
-        watch: Called now and then with the study and what runs.
+        watch: Called now and then with the study and what runs, instead of `progress`.
         memory: Holds what the study's predictor prepares, for a `watch` that predicts too.
         make_executor: Where units run.
+        note: Called with a line that the user should read; a warning if nobody else takes it.
 
     Returns:
         The best value of the metric, its configuration and its checkpoint.
@@ -131,7 +137,9 @@ def tune(
     spec = spec_of(trainer)
     chosen = make_policy(policy) if isinstance(policy, str) else policy
     refuse_side_by_side(chosen, workers)
-    created, arms = first_events(
+    if if_exists not in get_args(IfExists):
+        raise Misuse(f"if_exists {if_exists!r}: use 'error' or 'resume'")
+    first = first_events(
         space,
         parsed,
         training=training or Training(1 if unit is None else unit, epochs, grows=unit is None),
@@ -141,34 +149,22 @@ def tune(
         trainer=spec_to_json(spec),
         candidates=candidates,
         objective=Objective(metric, mode),
+        initial=initial,
+        fixed=fixed,
     )
+    check_names(spec, fold(first).configs)
     address = Address.parse(study if study is not None else _new_study(spec))
-    if address.file is not None and os.path.lexists(address.file):
-        raise exists(address.file)
-    identity = new_identity()
-    folder = StudyFolder.new(address, identity)
-    folder.require_writable()
-    refuse_occupied(folder)
-    first = (replace(created, identity=identity), arms)
-    start = _start_limited(options, parsed, parsed.amount, workers)
-    executor = _made(make_executor, spec, workers, folder, start)
+    request = SessionRequest(
+        spec, chosen, workers, make_executor, _with_gpus(options, gpus_per_worker)
+    )
+    named = policy if isinstance(policy, str) else None
+    hooks = SessionHooks(named, progress, watch, memory or Memory(), on_unit, note, stop_when)
     try:
-        remember(identity, created.plan.trainer)
-        with create_store(address, first, _WRITER_PATIENCE_S) as store:
-            journal = _journal(store, folder)
-            return _session(
-                store,
-                journal,
-                folder,
-                chosen,
-                executor,
-                options,
-                watch,
-                workers,
-                memory=memory,
-            )
-    finally:
-        executor.close(0.0)
+        return create(address, first, request, hooks)
+    except Exists:
+        if if_exists == "error":
+            raise
+    return go_on(address, more_than_stored(address, first, parsed), request, hooks)
 
 
 def resume(
@@ -178,8 +174,12 @@ def resume(
     *,
     trainer: object = None,
     policy: str | Policy | None = None,
+    stop_when: float | None = None,
+    on_unit: OnUnit | None = None,
+    gpus_per_worker: float | None = None,
+    progress: bool | Mode = False,
     options: Options = Options(),  # noqa: B008  # frozen
-    watch: Watch = _silent,
+    watch: Watch | None = None,
     memory: Memory | None = None,
     make_executor: MakeExecutor = local_executor,
     note: Callable[[str], None] = _warn,
@@ -194,8 +194,12 @@ def resume(
         workers: How many units train side by side; as before if None.
         trainer: The one that the study remembers if None.
         policy: The one that the study remembers if None.
+        stop_when: A value of the metric that is good enough: nothing more is started then.
+        on_unit: Called with each unit that has ended.
+        gpus_per_worker: GPUs of each worker, as `Options` has it.
+        progress: Whether to show progress: live on a terminal, plain lines elsewhere; or how.
         options: How the session runs.
-        watch: Called now and then with the study and what runs.
+        watch: Called now and then with the study and what runs, instead of `progress`.
         memory: Holds what the study's predictor prepares, for a `watch` that predicts too.
         make_executor: Where units run.
         note: Called with a line that the user should read; a warning if nobody else takes it.
@@ -210,158 +214,25 @@ def resume(
         Paused: The disk is full or the store locked; resume when that is put right.
         TrainerBroken: The trainer never works.
     """
-    address = Address.parse(study)
-    if not without_checkpoints:
-        _refuse_behind(address)
-    with open_store(address, _WRITER_PATIENCE_S) as store:
-        state = Journal(store).state
-        folder = _folder(store, state, note if without_checkpoints else None)
-        more = _parsed(add_budget, state.ledger.budget)
-        if trainer is None and state.plan.trainer is None:
-            raise Misuse(f"{address} was run with ask and tell: give the trainer to resume it")
-        remembered = state.plan.trainer or {}
-        if trainer is None:
-            require_trust(address, store.identity(), remembered, trust)
-        spec = spec_of(trainer) if trainer is not None else spec_from_json(remembered)
-        if policy is None and (said := note_of_other_weights(state.plan)) is not None:
-            note(said)
-        named = state.plan.policy if policy is None else policy
-        chosen = make_policy(named) if isinstance(named, str) else named
-        count = state.plan.workers if workers is None else workers
-        refuse_side_by_side(chosen, count)
-        left = state.ledger.left + (0.0 if more is None else more.amount)
-        start = _start_limited(options, state.ledger.budget, left, count)
-        executor = _made(make_executor, spec, count, folder, start)
-        try:
-            journal = _journal(store, folder)
-            return _session(
-                store, journal, folder, chosen, executor, options, watch, count, more, memory
-            )
-        finally:
-            executor.close(0.0)
-
-
-def _refuse_behind(address: Address) -> None:
-    """Refuse a study that is behind its folder while nothing has been opened for writing.
-
-    Opening for writing would already write back, and with that cut, a damaged write-ahead log.
-    """
-    with peek_store(address) as seen:
-        refuse_behind(StudyFolder.find(address, seen.identity()), seen)
-
-
-def _folder(store: Store, state: State, note: Callable[[str], None] | None) -> StudyFolder:
-    """The folder of a study, known to be its own.
-
-    Args:
-        store: The study.
-        state: What its log folds to.
-        note: Called with what was set aside, if something may be; None to refuse instead.
-
-    Raises:
-        Misuse: It is the wrong one, or cannot be written.
-    """
-    identity = store.identity()
-    folder = StudyFolder.find(store.address, identity, logged_checkpoints(state))
-    folder.require_writable()
-    try:
-        refuse_behind(folder, store)
-        refuse_wrong_place(folder, store, state)
-    except WrongFolder:
-        if note is None:
-            raise
-        folder = StudyFolder.new(store.address, identity)
-        if os.path.lexists(folder.root):
-            note(f"note: the folder that was there is now {folder.set_aside()}")
-    return folder
-
-
-def _journal(store: Store, folder: StudyFolder) -> Journal:
-    """A study that notes in its folder how far it is."""
-    folder.prepare()
-    return Journal(MarkedLog(store, folder.root))
-
-
-def _session(
-    store: Store,
-    journal: Journal,
-    folder: StudyFolder,
-    policy: Policy,
-    executor: Executor,
-    options: Options,
-    watch: Watch,
-    workers: int,
-    more: Budget | None = None,
-    memory: Memory | None = None,
-) -> Result:
-    """One session of a study, from taking it over to letting go of it."""
-    state = journal.state
-    unseen = options.beat_s if store.before.holder is not None else 0.0
-    clock = max(state.clock, store.before.clock)
-    if state.ledger.budget.rules.shared:
-        clock += unseen + executor.start_s
-    if more is not None:
-        journal.record(BudgetAdded(more, clock))
-    rooms = Rooms(
-        journal,
-        policy,
-        executor,
-        CheckpointSession(
-            folder, LocalFolder(folder.checkpoints), journal.state, options.checkpoint_cap
-        ),
-        store.renew,
-        watch,
-        Memory() if memory is None else memory,
+    spec = None if trainer is None else spec_of(trainer)
+    chosen = make_policy(policy) if isinstance(policy, str) else policy
+    request = SessionRequest(
+        spec, chosen, workers, make_executor, _with_gpus(options, gpus_per_worker)
     )
-    driver = Driver(rooms, options, clock)
-    with catching() as interrupts:
-        try:
-            driver.begin(_started(workers, clock, folder), unseen)
-            status = drive(driver, interrupts)
-            driver.end(status, time.sleep)
-        except (Paused, TrainerBroken) as error:
-            driver.abandon()
-            if not driver.waiting:  # otherwise the store is away: there is nowhere to say so
-                driver.end(str(error), time.sleep)
-            raise
-        except OSError as error:
-            if is_disk_full(error):
-                raise Paused(f"the disk is full ({error}): free some space and resume") from error
-            raise
-    checkpoint = folder.best_checkpoint(driver.state.best)
-    return result_of(driver.state, status, str(store.address), checkpoint)
+    named = policy if isinstance(policy, str) else None
+    hooks = SessionHooks(named, progress, watch, memory or Memory(), on_unit, note, stop_when)
+    return go_on(
+        Address.parse(study),
+        add_budget,
+        request,
+        hooks,
+        without_checkpoints=without_checkpoints,
+        trust=trust,
+    )
 
 
-def _start_limited(options: Options, budget: Budget, left: float, workers: int) -> Options:
-    """Options under which workers take no longer to start than what is left pays for."""
-    if left <= 0:
-        return options
-    limit = min(options.start_limit_s, budget.rules.start_limit_s(left, workers))
-    return replace(options, start_limit_s=limit)
-
-
-def _made(
-    make: MakeExecutor, spec: TrainerSpec, workers: int, folder: StudyFolder, options: Options
-) -> Executor:
-    """An executor that could write its logs."""
-    try:
-        return make(spec, workers, folder.logs, options)
-    except OSError as error:
-        raise Misuse(f"cannot write to {folder.root}: {error.strerror or error}") from error
-
-
-def _started(workers: int, clock: float, folder: StudyFolder) -> SessionStarted:
-    where = str(folder.root.absolute())
-    return SessionStarted(socket.gethostname(), os.getpid(), workers, clock, where)
-
-
-def _parsed(more: str | Budget | None, budget: Budget) -> Budget | None:
-    """More budget, refused here if it is of another kind."""
-    if more is None:
-        return None
-    parsed = Budget.parse(more, budget.price_per_hour)
-    budget.plus(parsed)
-    return parsed
+def _with_gpus(options: Options, gpus: float | None) -> Options:
+    return options if gpus is None else replace(options, gpus_per_worker=gpus)
 
 
 def _new_study(spec: TrainerSpec) -> Path:

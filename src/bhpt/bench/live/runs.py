@@ -123,7 +123,7 @@ def _policy(setup: LiveSetup) -> Policy:
 
 def _first(job: LiveJob, setup: LiveSetup) -> list[Event]:
     """The first events of a study, with the job's sensible configuration as the first arm."""
-    created, arms = first_events(
+    created, arms, *_ = first_events(
         job.space,
         Budget.parse(f"{setup.amount} epochs"),
         training=Training(epochs=job.epochs),
@@ -140,10 +140,9 @@ def _tuned(job: LiveJob, setup: LiveSetup) -> float:
     """Through the driver, under a deadline."""
     space: object = job.space
     if setup.first:
-        created, arms = first_events(
+        _, arms, *_ = first_events(
             parse_space(job.space), Budget(1, "epochs"), training=Training(), seed=setup.seed
         )
-        del created
         space = [job.first, *arms.configs]
     with tempfile.TemporaryDirectory(prefix="bhpt-live-") as folder:
         result = tune(

@@ -1,7 +1,7 @@
 """Standard output of commands: as wide as the terminal, or a fixed width in a pipe.
 
 Whatever a study, a trainer or another machine has said may be in what is printed. Nothing of it
-reaches a terminal as a control character: see `SafeConsole` and `printable`.
+reaches a terminal as a control character: see `SafeConsole`.
 """
 
 import sys
@@ -9,6 +9,8 @@ from collections.abc import Iterable
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+
+from bhpt.views.formatting import printable
 
 _PAGE = 120  # columns where there is no terminal
 
@@ -25,11 +27,6 @@ class SafeConsole(Console):
                 yield segment
             else:
                 yield Segment(printable(segment.text), segment.style)
-
-
-def printable(text: str) -> str:
-    """Somebody else's text of several lines, with blanks instead of control characters."""
-    return "".join(char if char.isprintable() or char in "\n\t" else " " for char in text)
 
 
 def page() -> Console:

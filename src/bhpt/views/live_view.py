@@ -3,22 +3,19 @@
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from rich.live import Live
-
-from bhpt.cli.consoles import SafeConsole, printable
-from bhpt.cli.formatting import interval_text, loss_text
-from bhpt.cli.renderables import view_of
 from bhpt.domain import Misuse
 from bhpt.domain.durations import duration
 from bhpt.executors import Running
 from bhpt.reports.prediction import Predict
 from bhpt.reports.progress import Progress, progress_of
 from bhpt.study import State
+from bhpt.views.formatting import interval_text, loss_text, printable
 
 Watch = Callable[[State, tuple[Running, ...]], None]
 Mode = Literal["auto", "live", "plain", "off"]
@@ -72,7 +69,10 @@ class Presses:
 
 @contextmanager
 def presses() -> Iterator[Presses]:
-    """Count Ctrl-C within the context."""
+    """Count Ctrl-C within the context; outside of the main thread nobody can."""
+    if threading.current_thread() is not threading.main_thread():
+        yield Presses(None)
+        return
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     os.set_blocking(writing, False)
@@ -161,9 +161,14 @@ def watching(mode: Mode, title: str, predict: Predict) -> Iterator[Watch]:
         if mode == "plain" or (mode == "auto" and not sys.stderr.isatty()):
             yield PlainLines(pressed, _to_stderr, predict)
             return
+        from rich.live import Live  # not before somebody looks: half of a start's imports
+
+        from bhpt.views.consoles import SafeConsole
+        from bhpt.views.renderables import starting, view_of
+
         console = SafeConsole(stderr=True)
         clock = StudyClock()
-        with Live(console=console, auto_refresh=False, transient=True) as live:
+        with Live(starting(title), console=console, auto_refresh=False, transient=True) as live:
 
             def show(state: State, _: tuple[Running, ...]) -> None:
                 progress = progress_of(state, clock.read(state), predict)

@@ -3,8 +3,8 @@ import math
 
 import pytest
 
-from bhpt.reports.tables import as_json, table
 from bhpt.study import State, Study
+from bhpt.study.tables import as_json, table
 from tests.reports.cases import SPACE, loss_at
 
 

@@ -46,6 +46,11 @@ def one_line(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in text)
 
 
+def printable(text: str) -> str:
+    """Somebody else's text of several lines, with blanks instead of control characters."""
+    return "".join(char if char.isprintable() or char in "\n\t" else " " for char in text)
+
+
 def sparkline(curve: FloatArray, low: float, high: float, width: int) -> str:
     """A curve as bars, on a logarithmic scale if it can be; `!` where the loss is not finite."""
     if len(curve) > width:

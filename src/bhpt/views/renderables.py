@@ -12,15 +12,15 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from bhpt.cli.formatting import (
+from bhpt.domain.durations import duration
+from bhpt.reports.progress import Flight, Progress, Standing
+from bhpt.views.formatting import (
     config_text,
     interval_text,
     loss_text,
     one_line,
     sparkline,
 )
-from bhpt.domain.durations import duration
-from bhpt.reports.progress import Flight, Progress, Standing
 
 _BAR = 32
 _CURVE = 24
@@ -95,6 +95,11 @@ def standings_table(standings: Sequence[Standing], metric: str) -> Table:
             Text(sparkline(standing.curve, low, high, _CURVE), "green"),
         )
     return table
+
+
+def starting(title: str) -> Text:
+    """What there is to see until the workers have imported the trainer."""
+    return Text(f"{one_line(title)}: starting workers, which import the trainer", "dim")
 
 
 def why_text(why: str) -> str:

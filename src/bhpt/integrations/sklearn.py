@@ -1,0 +1,218 @@
+"""scikit-learn: a search over hyper-parameters that trains estimators step by step.
+
+An epoch is one more step of training on every training fold: a `partial_fit`, more trees or
+more iterations of an estimator with `warm_start`, or one whole `fit` of any other.
+"""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_classifier  # type: ignore[import-untyped]
+from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
+from sklearn.metrics import check_scoring  # type: ignore[import-untyped]
+from sklearn.model_selection import check_cv  # type: ignore[import-untyped]
+from sklearn.model_selection._search import BaseSearchCV  # type: ignore[import-untyped]
+from sklearn.utils import _safe_indexing, check_random_state, indexable  # type: ignore[import-untyped]
+from sklearn.utils.multiclass import unique_labels  # type: ignore[import-untyped]
+
+from bhpt.domain.budget import Budget
+from bhpt.domain.errors import Misuse
+from bhpt.study.study import Study
+
+_GROWING = "n_estimators"
+_ITERATING = "max_iter"
+
+
+class BudgetedSearchCV(BaseSearchCV):  # type: ignore[misc]
+    """Finds the best hyper-parameters of an estimator within a hard budget.
+
+    What looks bad after a few steps is not trained on. It runs in this process; for several
+    workers and studies that are kept, use `bhpt.tune`.
+
+    Args:
+        estimator: What to tune.
+        space: A `ConfigurationSpace`, a dictionary of ranges or a list of configurations.
+        budget: "100 epochs", "60s" or a `bhpt.Budget`; an epoch trains every fold once.
+        max_epochs: How far one configuration is trained; 1 if it cannot be trained in steps.
+        step: Trees or iterations in one epoch, for an estimator with `warm_start`.
+        scoring: As for `GridSearchCV`, one scorer.
+        cv: As for `GridSearchCV`.
+        refit: Whether to train the best configuration on all data at the end.
+        policy: By name; see `bhpt policies`.
+        random_state: Of all randomness of the search.
+
+    Attributes:
+        best_estimator_: Trained on all data, if `refit`.
+        best_params_: The best configuration.
+        best_score_: Its mean score over the folds.
+        best_epoch_: After how many epochs it was seen.
+        curves_: The mean score after every epoch, for each configuration of `cv_results_`.
+        spent_: How much of the budget was used.
+    """
+
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        space: object,
+        budget: str | Budget = "100 epochs",
+        *,
+        max_epochs: int = 20,
+        step: int = 10,
+        scoring: object = None,
+        cv: object = None,
+        refit: bool = True,
+        policy: str = "default",
+        random_state: object = None,
+    ) -> None:
+        super().__init__(estimator=estimator, scoring=scoring, cv=cv, refit=refit)
+        self.space = space
+        self.budget = budget
+        self.max_epochs = max_epochs
+        self.step = step
+        self.policy = policy
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> "BudgetedSearchCV":  # noqa: ANN401  # scikit-learn's
+        """Search; `params` are handed to `fit` or `partial_fit`."""
+        X, y = indexable(X, y)
+        scorer = check_scoring(self.estimator, scoring=self.scoring)
+        folds = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        splits = list(folds.split(X, y))
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        steps = self.max_epochs if _Steps.of(self.estimator, self.step).can_go_on else 1
+        study = Study(
+            self.space,
+            self.budget,
+            max_epochs=steps,
+            seed=seed,
+            policy=self.policy,
+            metric="score",
+            mode="max",
+        )
+        arms: dict[int, list[_Steps]] = {}
+        while (unit := study.ask()) is not None:
+            models = arms.setdefault(unit.arm, [self._new(unit.config) for _ in splits])
+            scores = []
+            for _ in range(unit.epochs):
+                for model, (train, _test) in zip(models, splits, strict=True):
+                    model.advance(*_rows(X, y, train), _labels(self.estimator, y), params)
+                held_out = (_rows(X, y, test) for _train, test in splits)
+                each = [
+                    scorer(model.estimator, *rows)
+                    for model, rows in zip(models, held_out, strict=True)
+                ]
+                scores.append(float(np.mean(each)))
+            study.tell(unit, scores)
+        return self._finish(study, X, y, params, splits, scorer)
+
+    def _new(self, config: Mapping[str, object]) -> "_Steps":
+        return _Steps.of(clone(self.estimator).set_params(**config), self.step)
+
+    def _finish(
+        self,
+        study: Study,
+        X: Any,  # noqa: ANN401  # scikit-learn's
+        y: Any,  # noqa: ANN401
+        params: Mapping[str, Any],
+        splits: list[Any],
+        scorer: object,
+    ) -> "BudgetedSearchCV":
+        """Keep what was found, and train it on all data."""
+        best = study.state.best
+        if best is None:
+            raise Misuse("no configuration has a finite score: look at the estimator and the data")
+        self.scorer_, self.multimetric_ = scorer, False
+        self.n_splits_ = len(splits)
+        self.best_params_ = dict(study.state.configs[best.arm])
+        self.best_score_, self.best_epoch_ = study.best_loss, best.epoch
+        self.best_index_ = list(study.state.tried).index(best.arm)
+        self.curves_ = [_curve(study, arm) for arm in study.state.tried]
+        self.spent_ = study.state.ledger.used
+        self.cv_results_ = _results(study, self.curves_)
+        if self.refit:
+            model = self._new(self.best_params_)
+            for _ in range(best.epoch):
+                model.advance(X, y, _labels(self.estimator, y), params)
+            self.best_estimator_ = model.estimator
+            if hasattr(self.best_estimator_, "feature_names_in_"):
+                self.feature_names_in_ = self.best_estimator_.feature_names_in_
+        return self
+
+    def _run_search(self, evaluate_candidates: object) -> None:
+        """Not used: configurations are not evaluated as a whole."""
+        raise NotImplementedError
+
+
+class _Steps:
+    """An estimator that is trained step by step.
+
+    Args:
+        estimator: The estimator.
+        step: Trees or iterations in one epoch.
+        growing: The parameter that grows, None for `partial_fit` or a whole `fit`.
+    """
+
+    def __init__(self, estimator: Any, step: int, growing: str | None) -> None:  # noqa: ANN401
+        self.estimator = estimator
+        self._step = step
+        self._growing = growing
+        self._done = 0
+
+    @classmethod
+    def of(cls, estimator: Any, step: int) -> "_Steps":  # noqa: ANN401  # scikit-learn's
+        """An estimator with the way in which it goes on."""
+        names = estimator.get_params(deep=False)
+        if hasattr(estimator, "partial_fit") or "warm_start" not in names:
+            return cls(estimator, step, None)
+        growing = next((name for name in (_GROWING, _ITERATING) if name in names), None)
+        return cls(estimator, step, growing)
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether a second step goes on from the first."""
+        return hasattr(self.estimator, "partial_fit") or self._growing is not None
+
+    def advance(self, X: Any, y: Any, labels: Any, params: Mapping[str, Any]) -> None:  # noqa: ANN401
+        """One more step."""
+        self._done += 1
+        if hasattr(self.estimator, "partial_fit"):
+            known = {"classes": labels} if labels is not None and self._done == 1 else {}
+            self.estimator.partial_fit(X, y, **known, **params)
+            return
+        if self._growing is not None:
+            count = self._done * self._step if self._growing == _GROWING else self._step
+            self.estimator.set_params(warm_start=self._done > 1, **{self._growing: count})
+        with warnings.catch_warnings():
+            if self._growing == _ITERATING:  # stopping before the end is what we want
+                warnings.simplefilter("ignore", ConvergenceWarning)
+            self.estimator.fit(X, y, **params)
+
+
+def _rows(X: Any, y: Any, rows: Any) -> tuple[Any, Any]:  # noqa: ANN401  # scikit-learn's
+    return _safe_indexing(X, rows), None if y is None else _safe_indexing(y, rows)
+
+
+def _labels(estimator: Any, y: Any) -> Any:  # noqa: ANN401  # scikit-learn's
+    """All classes, which the first `partial_fit` of a classifier must know."""
+    return unique_labels(y) if is_classifier(estimator) and y is not None else None
+
+
+def _results(study: Study, curves: list[list[float]]) -> dict[str, Any]:
+    """The last score of every configuration that was tried, in the form of `GridSearchCV`."""
+    tried = list(study.state.tried)
+    scores = np.array([curve[-1] if curve else np.nan for curve in curves])
+    order = np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")
+    ranks = np.empty(len(tried), np.int32)
+    ranks[order] = np.arange(1, len(tried) + 1)
+    configs = [dict(study.state.configs[arm]) for arm in tried]
+    names = dict.fromkeys(name for config in configs for name in config)
+    columns = {f"param_{name}": [config.get(name) for config in configs] for name in names}
+    return {"params": configs, "mean_test_score": scores, "rank_test_score": ranks, **columns}
+
+
+def _curve(study: Study, arm: int) -> list[float]:
+    """The scores of an arm."""
+    curves = study.state.curves
+    return [] if curves is None else [-float(loss) for loss in curves.of_arm(arm)]

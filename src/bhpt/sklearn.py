@@ -1,0 +1,5 @@
+"""`bhpt.sklearn.BudgetedSearchCV`: see `bhpt.integrations.sklearn`."""
+
+from bhpt.integrations.sklearn import BudgetedSearchCV
+
+__all__ = ["BudgetedSearchCV"]

@@ -1,0 +1,240 @@
+"""One session of a study: a new one, or one that goes on; from taking it over to letting go."""
+
+import os
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from bhpt.checkpoints import LocalFolder, is_disk_full
+from bhpt.domain import Misuse
+from bhpt.domain.budget import Budget
+from bhpt.executors import Executor
+from bhpt.storage import Address, Store, create_store, new_identity, open_store, peek_store
+from bhpt.storage.files import exists
+from bhpt.study import Journal, State, fold
+from bhpt.study.creation import note_of_other_weights
+from bhpt.study.events import BudgetAdded, Event, SessionStarted, StudyCreated
+from bhpt.tuning.checkpoint_session import CheckpointSession
+from bhpt.tuning.driver import Driver, Rooms, Watch, drive
+from bhpt.tuning.errors import Paused, TrainerBroken
+from bhpt.tuning.folder import StudyFolder, logged_checkpoints
+from bhpt.tuning.folder_mark import MarkedLog
+from bhpt.tuning.interrupts import catching
+from bhpt.tuning.ownership import (
+    WrongFolder,
+    refuse_behind,
+    refuse_occupied,
+    refuse_wrong_place,
+)
+from bhpt.tuning.result import Result, result_of
+from bhpt.tuning.session_setup import SessionHooks, SessionRequest, SessionSetup
+from bhpt.tuning.trust import Ask, remember, require_trust
+
+_WRITER_PATIENCE_S = 0.25  # training goes on while the store is locked, so do not wait for it
+
+
+def create(
+    address: Address, first: Sequence[Event], request: SessionRequest, hooks: SessionHooks
+) -> Result:
+    """The first session of a new study.
+
+    Raises:
+        Exists: The study is there already.
+        Misuse: Its folder cannot be written, or holds the checkpoints of another study.
+    """
+    if address.file is not None and os.path.lexists(address.file):
+        raise exists(address.file)
+    identity = new_identity()
+    folder = StudyFolder.new(address, identity)
+    folder.require_writable()
+    refuse_occupied(folder)
+    plan = fold(first).plan
+    setup = request.completed(address, plan)
+    with (
+        hooks.view(f"bhpt tune {setup.spec}") as watch,
+        setup.executor(folder, plan.budget, plan.budget.amount) as executor,
+    ):
+        remember(identity, plan.trainer)
+        with create_store(address, _identified(first, identity), _WRITER_PATIENCE_S) as store:
+            return _session(store, _journal(store, folder), folder, setup, executor, watch, hooks)
+
+
+def _identified(first: Sequence[Event], identity: str) -> list[Event]:
+    """First events of a study that has an identity."""
+    return [
+        replace(event, identity=identity) if isinstance(event, StudyCreated) else event
+        for event in first
+    ]
+
+
+def go_on(
+    address: Address,
+    add_budget: str | Budget | None,
+    request: SessionRequest,
+    hooks: SessionHooks,
+    *,
+    without_checkpoints: bool = False,
+    trust: bool | Ask = False,
+) -> Result:
+    """A further session of a study.
+
+    Args:
+        address: Where it is.
+        add_budget: More of the same kind.
+        request: Who trains and who chooses.
+        hooks: Whom to tell what.
+        without_checkpoints: Whether a wrong folder is set aside rather than refused.
+        trust: Whether to run a remembered trainer that is unknown here, or whom to ask.
+    """
+    if not without_checkpoints:
+        _refuse_behind(address)
+    with open_store(address, _WRITER_PATIENCE_S) as store:
+        state = Journal(store).state
+        folder = _folder(store, state, hooks.note if without_checkpoints else None)
+        ledger = state.ledger
+        more = _parsed(add_budget, ledger.budget)
+        if request.spec is None and state.plan.trainer is not None:
+            require_trust(address, store.identity(), state.plan.trainer, trust)
+        setup = request.completed(address, state.plan)
+        if request.policy is None and (said := note_of_other_weights(state.plan)) is not None:
+            hooks.note(said)
+        left = ledger.left + (0.0 if more is None else more.amount)
+        with (
+            hooks.view(f"bhpt resume {address}") as watch,
+            setup.executor(folder, ledger.budget, left) as executor,
+        ):
+            journal = _journal(store, folder)
+            return _session(store, journal, folder, setup, executor, watch, hooks, more)
+
+
+def more_than_stored(address: Address, first: Sequence[Event], budget: Budget) -> Budget | None:
+    """What a study that is there lacks of a budget; None if it has all of it.
+
+    Raises:
+        Misuse: The study is another one: it has another space or metric, or a larger budget.
+    """
+    with peek_store(address) as reader:
+        state = fold(reader.read())
+    wanted = fold(first)
+    if state.plan.objective != wanted.plan.objective:
+        raise Misuse(f"{address} exists and is about {state.plan.objective}: name another study")
+    other = state.plan.search.space != wanted.plan.search.space
+    if other or (state.arms is not None and not all(map(state.arms.has, wanted.configs))):
+        raise Misuse(f"{address} exists and has other configurations: name another study")
+    held = state.ledger.budget
+    held.plus(budget)
+    if budget.amount < held.amount:
+        raise Misuse(
+            f"{address} exists and has a budget of {held}, more than {budget}: go on with "
+            f"`bhpt resume {address}` or name another study"
+        )
+    more = budget.amount - held.amount
+    return replace(budget, amount=more) if more > 0 else None
+
+
+def _refuse_behind(address: Address) -> None:
+    """Refuse a study that is behind its folder while nothing has been opened for writing.
+
+    Opening for writing would already write back, and with that cut, a damaged write-ahead log.
+    """
+    with peek_store(address) as seen:
+        refuse_behind(StudyFolder.find(address, seen.identity()), seen)
+
+
+def _folder(store: Store, state: State, note: Callable[[str], None] | None) -> StudyFolder:
+    """The folder of a study, known to be its own.
+
+    Args:
+        store: The study.
+        state: What its log folds to.
+        note: Called with what was set aside, if something may be; None to refuse instead.
+
+    Raises:
+        Misuse: It is the wrong one, or cannot be written.
+    """
+    identity = store.identity()
+    folder = StudyFolder.find(store.address, identity, logged_checkpoints(state))
+    folder.require_writable()
+    try:
+        refuse_behind(folder, store)
+        refuse_wrong_place(folder, store, state)
+    except WrongFolder:
+        if note is None:
+            raise
+        folder = StudyFolder.new(store.address, identity)
+        if os.path.lexists(folder.root):
+            note(f"note: the folder that was there is now {folder.set_aside()}")
+    return folder
+
+
+def _journal(store: Store, folder: StudyFolder) -> Journal:
+    """A study that notes in its folder how far it is."""
+    folder.prepare()
+    return Journal(MarkedLog(store, folder.root))
+
+
+def _session(
+    store: Store,
+    journal: Journal,
+    folder: StudyFolder,
+    setup: SessionSetup,
+    executor: Executor,
+    watch: Watch,
+    hooks: SessionHooks,
+    more: Budget | None = None,
+) -> Result:
+    """One session of a study, from taking it over to letting go of it."""
+    state, options = journal.state, setup.options
+    unseen = options.beat_s if store.before.holder is not None else 0.0
+    clock = max(state.clock, store.before.clock)
+    if state.ledger.budget.rules.shared:
+        clock += unseen + executor.start_s
+    if more is not None:
+        journal.record(BudgetAdded(more, clock))
+    checkpoints = CheckpointSession(
+        folder, LocalFolder(folder.checkpoints), journal.state, options.checkpoint_cap
+    )
+    rooms = Rooms(
+        journal,
+        setup.policy,
+        executor,
+        checkpoints,
+        beat=store.renew,
+        watch=watch,
+        memory=hooks.memory,
+        on_unit=hooks.on_unit,
+        note=hooks.note,
+        target=hooks.target(state.plan.objective),
+    )
+    driver = Driver(rooms, options, clock)
+    with catching() as interrupts:
+        try:
+            driver.begin(_started(setup.workers, clock, folder), unseen)
+            status = drive(driver, interrupts)
+            driver.end(status, time.sleep)
+        except (Paused, TrainerBroken) as error:
+            driver.abandon()
+            if not driver.waiting:  # otherwise the store is away: there is nowhere to say so
+                driver.end(str(error), time.sleep)
+            raise
+        except OSError as error:
+            if is_disk_full(error):
+                raise Paused(f"the disk is full ({error}): free some space and resume") from error
+            raise
+    checkpoint = folder.best_checkpoint(driver.state.best)
+    return result_of(driver.state, status, str(store.address), checkpoint)
+
+
+def _started(workers: int, clock: float, folder: StudyFolder) -> SessionStarted:
+    where = str(folder.root.absolute())
+    return SessionStarted(socket.gethostname(), os.getpid(), workers, clock, where)
+
+
+def _parsed(more: str | Budget | None, budget: Budget) -> Budget | None:
+    """More budget, refused here if it is of another kind."""
+    if more is None:
+        return None
+    parsed = Budget.parse(more, budget.price_per_hour)
+    budget.plus(parsed)
+    return parsed

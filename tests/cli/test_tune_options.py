@@ -1,0 +1,57 @@
+"""What is tried first, when it is enough, and a study that is there already."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.cases import Folder
+
+
+def test_what_is_tried_first_and_what_is_fixed(folder: Folder) -> None:
+    (folder.path / "first.json").write_text(json.dumps([{"rate": 0.25}]))
+    answer = folder.tune("--initial", "first.json", "--fixed", "depth=2", "--space", "job:SPACE")
+    assert answer.status == 0, answer
+    exported = json.loads(folder.bhpt("export", "s.db", "--format", "json").out)
+    assert exported["arms"][0]["config"] == {"depth": 2, "rate": 0.25}
+    assert {arm["config"]["depth"] for arm in exported["arms"]} == {2}
+    assert "asked for" in exported["attempts"][0]["why"]
+
+
+def test_enough_is_enough(folder: Folder) -> None:
+    answer = folder.tune("--stop-when", "5")
+    assert answer.out.startswith("Done: 1 of 8 epochs used")
+    answer = folder.bhpt("resume", "s.db", "--stop-when", "5")
+    assert answer.out.startswith("Done: 1 of 8 epochs used")
+
+
+def test_a_command_that_is_run_again_goes_on(folder: Folder) -> None:
+    assert folder.tune("--if-exists", "resume").status == 0
+    assert folder.tune().status == 2
+    answer = folder.tune("--if-exists", "resume")
+    assert answer.out.startswith("Done: 8 of 8 epochs used")
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--fixed", "depth"), "--fixed 'depth': write NAME=VALUE, such as momentum=0.9"),
+        (("--fixed", "width=3"), "fixed: the space has no hyper-parameter 'width'"),
+        (("--initial", "none.json"), "no such file: none.json"),
+        (("--if-exists", "maybe"), "--if-exists 'maybe': use error or resume"),
+    ],
+)
+def test_bad_options_are_one_clear_line(folder: Folder, words: tuple[str, ...], line: str) -> None:
+    answer = folder.tune(*words, "--space", "job:SPACE")
+    assert answer.status == 2
+    assert line in answer.err
+    assert not (folder.path / "s.db").exists()
+
+
+def test_it_is_a_module_too() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "bhpt", "--version"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    assert done.stdout.strip()

@@ -1,0 +1,83 @@
+"""BudgetedSearchCV, with scikit-learn's own checks of estimators."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn")
+from sklearn.datasets import load_digits, make_regression  # type: ignore[import-untyped]
+from sklearn.ensemble import RandomForestClassifier  # type: ignore[import-untyped]
+from sklearn.linear_model import LogisticRegression, SGDClassifier  # type: ignore[import-untyped]
+from sklearn.svm import SVC  # type: ignore[import-untyped]
+from sklearn.utils.estimator_checks import estimator_checks_generator  # type: ignore[import-untyped]
+
+from bhpt.domain import Misuse
+from bhpt.sklearn import BudgetedSearchCV
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+CHECKED = BudgetedSearchCV(
+    SGDClassifier(random_state=0),
+    {"alpha": (1e-5, 1e-1, "log")},
+    "4 epochs",
+    max_epochs=3,
+    cv=3,
+    policy="sh",
+    random_state=0,
+)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    list(estimator_checks_generator(CHECKED)),
+    ids=lambda one: getattr(getattr(one, "func", one), "__name__", "search"),
+)
+def test_scikit_learn_takes_it_for_an_estimator(estimator: Any, check: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "space", "epochs"),
+    [
+        (SGDClassifier(random_state=0), {"alpha": (1e-6, 1.0, "log")}, 5),
+        (RandomForestClassifier(random_state=0, n_jobs=1), {"max_depth": (2, 10)}, 3),
+        (LogisticRegression(), {"C": (1e-4, 10.0, "log")}, 3),
+        (SVC(), {"C": (0.1, 10.0, "log")}, 1),
+    ],
+)
+def test_what_can_go_on_is_trained_in_steps(
+    estimator: Any, space: dict[str, object], epochs: int
+) -> None:
+    X, y = load_digits(return_X_y=True)
+    search = BudgetedSearchCV(
+        estimator, space, "9 epochs", max_epochs=epochs, step=5, cv=2, policy="sh", random_state=1
+    ).fit(X[:300] / 16, y[:300])
+    assert search.spent_ == 9 == sum(map(len, search.curves_))
+    assert max(map(len, search.curves_)) <= epochs
+    assert search.best_epoch_ <= epochs
+    assert search.score(X[300:600] / 16, y[300:600]) > 0.5
+    assert set(search.best_params_) == set(space)
+    assert search.best_score_ == max(max(curve) for curve in search.curves_)
+    assert len(search.cv_results_["params"]) == len(search.curves_)
+
+
+def test_a_search_is_repeatable() -> None:
+    X, y = make_regression(60, 4, random_state=0)
+    labels = y > np.median(y)
+    found = [
+        BudgetedSearchCV(
+            SGDClassifier(random_state=0), {"alpha": (1e-6, 1.0, "log")}, "6 epochs",
+            policy="sh", random_state=3,
+        ).fit(X, labels).best_params_
+        for _ in range(2)
+    ]  # fmt: skip
+    assert found[0] == found[1]
+
+
+def test_bad_input_is_one_clear_line() -> None:
+    with pytest.raises(Misuse, match="budget"):
+        BudgetedSearchCV(SGDClassifier(), {"alpha": (0.1, 1.0)}, "much").fit(np.eye(10), [0, 1] * 5)
