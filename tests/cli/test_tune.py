@@ -121,7 +121,7 @@ def test_a_deadline_and_money(folder: Folder) -> None:
     answer = folder.tune("--budget", "2s")
     assert answer.status == 0, answer
     assert "of 0:02 used" in answer.out
-    answer = folder.tune("--budget", "$0.01", "--price-per-hour", "36", study="money.db")
+    answer = folder.tune("--budget", "$0.01", "--price-per-hour", "9", study="money.db")
     assert answer.status == 0, answer
     assert "of $0.01 used" in answer.out
 

@@ -6,6 +6,9 @@ import sys
 
 import pytest
 
+import bhpt
+from bhpt.cli.tune import why_nothing
+from bhpt.tuning.result import result_of
 from tests.cli.cases import Folder
 
 
@@ -47,6 +50,17 @@ def test_bad_options_are_one_clear_line(folder: Folder, words: tuple[str, ...], 
     assert answer.status == 2
     assert line in answer.err
     assert not (folder.path / "s.db").exists()
+
+
+def test_why_there_is_no_best_model_is_said() -> None:
+    study = bhpt.Study([{"rate": 1.0}], "3 epochs")
+    empty = result_of(study.state, "done", "s.db", None)
+    assert why_nothing(empty).startswith("no unit was finished within 3 epochs: ")
+    unit = study.ask()
+    assert unit is not None
+    study.tell(unit, [float("nan")] * unit.epochs)
+    diverged = result_of(study.state, "done", "s.db", None)
+    assert why_nothing(diverged) == "no finite loss was seen: every configuration diverged"
 
 
 def test_it_is_a_module_too() -> None:

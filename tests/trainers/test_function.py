@@ -103,6 +103,16 @@ def test_a_function_that_saves_is_frozen_and_thawed(tmp_path: Path) -> None:
     trainer_of(saving).drop(again)
 
 
+def test_the_time_that_saving_takes_is_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks = iter(range(0, 100, 7))
+    monkeypatch.setattr("bhpt.domain.stopwatch.time.monotonic", lambda: float(next(ticks)))
+    result, alive = trainer_of(saving).run(work(tmp_path, 2), None)
+    assert result.usage.checkpoint_s == 7.0
+    trainer_of(saving).drop(alive)
+
+
 def test_a_function_that_does_not_save_lives_on(tmp_path: Path) -> None:
     trainer = trainer_of(living)
     result, alive = trainer.run(work(tmp_path, 2), None)

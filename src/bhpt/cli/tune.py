@@ -278,9 +278,15 @@ def _run(study: str, session: Callable[[], Result]) -> None:
             "budget trains that configuration again"
         )
     if result.best_config is None:
-        raise CommandFailed(
-            f"no finite {result.state.plan.objective.metric} was seen: every configuration diverged"
-        )
+        raise CommandFailed(why_nothing(result))
+
+
+def why_nothing(result: Result) -> str:
+    """Why a session ended without a best configuration."""
+    state = result.state
+    if not state.reports:
+        return f"no unit was finished within {state.ledger.budget}: give it a larger budget"
+    return f"no finite {state.plan.objective.metric} was seen: every configuration diverged"
 
 
 def _objective(metric: str, direction: str) -> Objective:

@@ -17,12 +17,14 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
 from bhpt.domain.errors import Misuse
 from bhpt.domain.reports import BadReport, EpochReport, read_reports
+from bhpt.domain.results import Usage
+from bhpt.domain.stopwatch import Stopwatch
 from bhpt.trainers.interface import Trained, Work
 
 CheckpointSource = str | os.PathLike[str] | Callable[[Path], object]
@@ -84,6 +86,7 @@ class FunctionRun:
         self._work = work
         self._reports: list[EpochReport] = []
         self._frozen = False
+        self._saving = Stopwatch()
         self._go = threading.Semaphore(0)
         self._back = threading.Semaphore(0)
         self._thread = threading.Thread(
@@ -98,6 +101,7 @@ class FunctionRun:
             BaseException: Whatever it raised.
         """
         self._work, self._reports, self._frozen = work, [], False
+        self._saving = Stopwatch()
         with _running(self):
             if self._thread.ident is None:
                 self._thread.start()
@@ -112,7 +116,8 @@ class FunctionRun:
                 "it call bhpt.report() after each epoch for as long as it is asked, or give "
                 "max_epochs"
             )
-        return work.result(self._reports, frozen=self._frozen), self
+        result = work.result(self._reports, frozen=self._frozen)
+        return replace(result, usage=Usage(checkpoint_s=self._saving.seconds)), self
 
     def take(self, metrics: object, source: CheckpointSource | None) -> None:
         """An epoch from the function; waits if it was the last one that is due."""
@@ -135,7 +140,8 @@ class FunctionRun:
         if len(self._reports) < due:
             return
         if source is not None:
-            _save(source, self._work.freeze_to, where)
+            with self._saving:
+                _save(source, self._work.freeze_to, where)
             self._frozen = True
         self._wait()
 
