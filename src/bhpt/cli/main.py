@@ -34,6 +34,11 @@ COMMANDS = (
         "Write everything that was observed as a table, or all of a study as JSON.",
     ),
     CommandEntry(
+        "dashboard",
+        "bhpt.cli.dashboard:dashboard",
+        "Show studies in the browser, live while they run.",
+    ),
+    CommandEntry(
         "doctor", "bhpt.cli.doctor:doctor", "Check this machine, and a study if one is named."
     ),
     CommandEntry(

@@ -71,6 +71,9 @@ class Attempt:
         seconds: How long it was busy.
         message: Why it failed.
         metrics: What was reported beside the losses, one mapping an epoch; empty if nothing was.
+        ended: Clock at which it was reported or failed, None while it is in flight.
+        failure: Which kind of failure it was, a `FailureKind`; empty if it did not fail.
+        tail: The last lines that the trainer printed before it failed.
     """
 
     number: int
@@ -86,6 +89,9 @@ class Attempt:
     seconds: float = 0.0
     message: str = ""
     metrics: tuple[Metrics, ...] = ()
+    ended: float | None = None
+    failure: str = ""
+    tail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,7 +390,8 @@ def _(event: Failed, state: State) -> State:
         failures=before.failures + (event.kind not in BLAMELESS),
         closed=event.message if event.final else before.closed,
     )
-    settled = _settle(state, attempt, "failed", event.cost, event.seconds, event.message)
+    attempt = replace(attempt, message=event.message, failure=event.kind, tail=event.tail)
+    settled = _settle(state, attempt, "failed", event.cost, event.seconds)
     tried = state.tried.with_arm(arm, after)
     return _changed(settled, tried=tried, failures=state.failures + 1)
 
@@ -462,16 +469,9 @@ def _flying(state: State, number: int) -> Attempt:
     return state.attempts[number]
 
 
-def _settle(
-    state: State,
-    attempt: Attempt,
-    status: Status,
-    cost: float,
-    seconds: float,
-    message: str = "",
-) -> State:
+def _settle(state: State, attempt: Attempt, status: Status, cost: float, seconds: float) -> State:
     """The state with an attempt ended and paid for."""
-    ended = replace(attempt, status=status, cost=cost, seconds=seconds, message=message)
+    ended = replace(attempt, status=status, cost=cost, seconds=seconds, ended=state.clock)
     return _changed(
         state,
         ledger=state.ledger.settle(attempt.number, cost),

@@ -1,0 +1,213 @@
+"""The web application: pages, data and live updates of some studies, read only."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from bhpt.dashboard import assets, messages
+from bhpt.dashboard.feed import Pace, Prediction, StudyFeed
+from bhpt.dashboard.messages import Message, text_of
+from bhpt.dashboard.security import Access, Guarded
+from bhpt.domain import Misuse
+
+_POLL_S = 0.5  # between two looks at a study's log
+_ALIVE_S = 15.0  # between two signs of life on a quiet stream
+_SHARE = 0.1  # of the time may be spent on predictions
+
+
+@dataclass
+class Channel:
+    """One followed study and who is told of it.
+
+    Attributes:
+        feed: The study.
+        prediction: The latest one.
+        trouble: Why the study cannot be read at the moment; empty if it can.
+        news: Counts everything that pages should be told of.
+        changed: Wakes the streams.
+    """
+
+    feed: StudyFeed
+    prediction: Prediction | None = None
+    trouble: str = ""
+    news: int = 0
+    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+    _reports: int = -1  # that the prediction was made from
+    _pace: Pace = field(default_factory=lambda: Pace(_SHARE))
+
+    async def follow(self) -> None:
+        """Look at the study again and again, until cancelled."""
+        predicting: asyncio.Task[None] | None = None
+        while True:
+            await self._poll()
+            if predicting is None or predicting.done():
+                predicting = asyncio.create_task(self._predict()) if self._is_stale() else None
+            await asyncio.sleep(_POLL_S)
+
+    async def wait(self, seen: int) -> None:
+        """Wait for news, or for the time at which a sign of life is due."""
+        async with self.changed:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(
+                    self.changed.wait_for(lambda: self.news != seen), timeout=_ALIVE_S
+                )
+
+    async def _poll(self) -> None:
+        try:
+            new = await run_in_threadpool(self.feed.poll)
+            trouble = ""
+        except Misuse as error:
+            new, trouble = False, str(error)
+        if new or trouble != self.trouble:
+            self.trouble = trouble
+            await self._tell()
+
+    def _is_stale(self) -> bool:
+        seen = self._reports == self.feed.scene.state.reports
+        return self._pace.is_due() and not seen
+
+    async def _predict(self) -> None:
+        started = time.monotonic()
+        reports = self.feed.scene.state.reports
+        self.prediction = await run_in_threadpool(self.feed.predict)
+        self._reports = reports
+        self._pace.took(time.monotonic() - started)
+        await self._tell()
+
+    async def _tell(self) -> None:
+        async with self.changed:
+            self.news += 1
+            self.changed.notify_all()
+
+
+def make_app(feeds: Sequence[StudyFeed], access: Access) -> Starlette:
+    """The application.
+
+    Args:
+        feeds: The studies to show.
+        access: Who may look.
+    """
+    channels = [Channel(feed) for feed in feeds]
+
+    @asynccontextmanager
+    async def following(_: Starlette) -> AsyncIterator[None]:
+        tasks = [asyncio.create_task(channel.follow()) for channel in channels]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    return Starlette(
+        routes=[
+            Route("/", _page),
+            Route("/static/{name}", _static),
+            Route("/api/studies", partial(_studies, channels)),
+            Route("/api/studies/{study:int}", partial(_answered, channels, _whole)),
+            Route("/api/studies/{study:int}/stream", partial(_stream, channels)),
+        ],
+        middleware=[Middleware(Guarded, access=access)],
+        exception_handlers={Misuse: _misused},
+        lifespan=following,
+    )
+
+
+async def _page(_: Request) -> Response:
+    return Response(assets.page(), media_type="text/html; charset=utf-8")
+
+
+async def _static(request: Request) -> Response:
+    found = assets.static(request.path_params["name"])
+    if found is None:
+        raise HTTPException(404)
+    if request.headers.get("if-none-match") == found.digest:
+        return Response(status_code=304)
+    return Response(found.content, media_type=found.media_type, headers={"ETag": found.digest})
+
+
+async def _studies(channels: list[Channel], _: Request) -> Response:
+    """Which studies there are."""
+    return _json(
+        [
+            {"id": place, "name": channel.feed.name, "address": str(channel.feed.address)}
+            for place, channel in enumerate(channels)
+        ]
+    )
+
+
+Answer = Callable[[Channel, Request], Message]
+
+
+async def _answered(channels: list[Channel], answer: Answer, request: Request) -> Response:
+    """What a function says of the study in the path; it runs in a thread of its own."""
+    return _json(await run_in_threadpool(answer, _channel(channels, request), request))
+
+
+def _whole(channel: Channel, _: Request) -> Message:
+    scene = channel.feed.scene
+    found = channel.prediction
+    predicted = None if found is None else messages.prediction(found, scene.state)
+    return {**messages.whole(channel.feed, scene), "prediction": predicted}
+
+
+async def _stream(channels: list[Channel], request: Request) -> Response:
+    """Live updates as server-sent events: all of the study first, then what changes."""
+    channel = _channel(channels, request)
+    return StreamingResponse(
+        _events(channel), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
+    )
+
+
+async def _events(channel: Channel) -> AsyncIterator[str]:
+    scene, news = channel.feed.scene, channel.news
+    yield _event("whole", await run_in_threadpool(messages.whole, channel.feed, scene))
+    told: Prediction | None = None
+    trouble = ""
+    while True:
+        if channel.feed.scene is not scene:
+            before, scene = scene, channel.feed.scene
+            yield _event("change", await run_in_threadpool(messages.change, before.state, scene))
+        if channel.prediction is not told:
+            told = channel.prediction
+            if told is not None:
+                yield _event("prediction", messages.prediction(told, scene.state))
+        if channel.trouble != trouble:
+            trouble = channel.trouble
+            yield _event("trouble", {"text": trouble})
+        await channel.wait(news)
+        if channel.news == news:
+            yield ": alive\n\n"
+        news = channel.news
+
+
+def _event(name: str, message: Message) -> str:
+    return f"event: {name}\ndata: {text_of(message)}\n\n"
+
+
+def _channel(channels: list[Channel], request: Request) -> Channel:
+    number = request.path_params["study"]
+    if not 0 <= number < len(channels):
+        raise HTTPException(404)
+    found: Channel = channels[number]
+    return found
+
+
+def _json(message: object, status: int = 200) -> Response:
+    return Response(text_of(message), status, media_type="application/json")
+
+
+async def _misused(_: Request, error: Exception) -> Response:
+    """What cannot be said of a study, in one line."""
+    return _json({"error": str(error)}, 422)

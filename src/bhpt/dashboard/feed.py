@@ -1,0 +1,201 @@
+"""A study that is followed while a driver may be writing to it; nothing is locked or written."""
+
+import time
+from dataclasses import dataclass, field, replace
+from threading import Lock
+
+from bhpt.charts.arms import Arms, arms_of
+from bhpt.charts.fans import Fans, fans_of
+from bhpt.charts.overview import Overview, overview_of
+from bhpt.charts.units import Units, units_of
+from bhpt.domain import Memory, Misuse
+from bhpt.policies.study_predictor import policy_named, predictor_of
+from bhpt.reports.prediction import Interval, predict_study
+from bhpt.reports.progress import progress_of
+from bhpt.storage import Address, Lease, read_store
+from bhpt.storage.collecting import not_collecting
+from bhpt.study import State
+from bhpt.study.events import Decided, Event
+from bhpt.study.state import apply, start
+
+_KEPT_EVERY = 512  # events between two states that are kept, for looks at the past
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """What a study's predictor says of it.
+
+    Attributes:
+        attempts: How many attempts there were.
+        final: The best value of the metric at the end of the budget; None if it is spent.
+        fans: How arms go on, None if nothing is known.
+    """
+
+    attempts: int
+    final: Interval | None
+    fans: Fans | None
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A followed study at one moment.
+
+    Attributes:
+        state: What its events fold to.
+        phase: Whether it runs: "running", "held", "interrupted", "paused" or "done".
+        phase_text: The same in words.
+        overview: Where it stands.
+        units: Every attempt.
+        arms: Every arm that was tried.
+    """
+
+    state: State
+    phase: str
+    phase_text: str
+    overview: Overview
+    units: Units
+    arms: Arms
+
+
+@dataclass
+class StudyFeed:
+    """Follows one study. Its methods may be called from any thread.
+
+    Args:
+        address: Where it is kept.
+    """
+
+    address: Address
+    _lock: Lock = field(default_factory=Lock)
+    _kept: list[State] = field(default_factory=list)
+    _memory: Memory = field(default_factory=Memory)
+    _lease: Lease | None = None
+    _scene: Scene | None = None
+
+    def __post_init__(self) -> None:
+        """Open the study.
+
+        Raises:
+            Misuse: There is none, or it is damaged.
+        """
+        self._reader = read_store(self.address)
+        self.poll()
+
+    @property
+    def name(self) -> str:
+        """A short name for a person."""
+        return self.address.study if self.address.file is None else self.address.file.name
+
+    @property
+    def scene(self) -> Scene:
+        """The study as it was at the last poll."""
+        if self._scene is None:
+            raise Misuse(f"{self.address} is empty: it has not been created")
+        return self._scene
+
+    def poll(self) -> bool:
+        """Read what is new; says whether anything is.
+
+        Raises:
+            Misuse: The study is damaged or cannot be reached.
+        """
+        with self._lock:
+            state = None if self._scene is None else self._scene.state
+            known = 0 if state is None else state.events
+            lease = self._reader.lease()
+            if self._reader.head().position == known and lease == self._lease:
+                return False
+            state = self._read_on(state, known)
+            self._lease = lease
+            self._scene = _scene(state, lease)
+            return True
+
+    def predict(self) -> Prediction:
+        """What the study's predictor says of it as it stands; this may take a while."""
+        state = self.scene.state
+        predictor = predictor_of(policy_named(state.plan.policy))
+        memory = self._memory
+        predicted = predict_study(state, predictor, memory)
+        final = None if predicted is None else predicted.final.shown(state.plan.objective)
+        return Prediction(len(state.attempts), final, fans_of(state, predictor, memory))
+
+    def before(self, attempt: int) -> State:
+        """The study at the moment at which an attempt was decided on.
+
+        Raises:
+            Misuse: There is no such attempt.
+        """
+        with self._lock:
+            kept = [state for state in self._kept if len(state.attempts) <= attempt]
+            state = kept[-1] if kept else None
+            for event, _ in self._reader.stream(0 if state is None else state.events):
+                if isinstance(event, Decided) and event.attempt == attempt and state is not None:
+                    return _at(state, event.clock)
+                state = _next(state, event)
+        raise Misuse(f"the study has no attempt {attempt}")
+
+    def close(self) -> None:
+        """Let go of the study."""
+        self._reader.close()
+
+    def _read_on(self, state: State | None, known: int) -> State:
+        with not_collecting():
+            for event, _ in self._reader.stream(known):
+                state = _next(state, event)
+                if state.events % _KEPT_EVERY == 0:
+                    self._kept.append(state)
+        if state is None:
+            raise Misuse(f"{self.address} is empty: it has not been created")
+        return state
+
+
+def _at(state: State, clock: float) -> State:
+    """The state at a later moment at which nothing has happened yet."""
+    return replace(state, ledger=state.ledger.at(clock))
+
+
+def _next(state: State | None, event: Event) -> State:
+    return start(event) if state is None else apply(state, event)
+
+
+def _scene(state: State, lease: Lease) -> Scene:
+    alive = False if lease.holder is None else lease.holder.is_alive()
+    clock = max(state.clock, lease.clock) if alive else state.clock
+    phase, text = _phase(state, lease, alive)
+    progress = progress_of(state, clock, lambda _: None)
+    overview = overview_of(state, progress)
+    return Scene(state, phase, text, overview, units_of(state), arms_of(state))
+
+
+def _phase(state: State, lease: Lease, alive: bool | None) -> tuple[str, str]:
+    """Whether a study runs, as a word and as a text."""
+    if alive:
+        return "running", f"running, held by {lease.holder}"
+    if alive is None:
+        return "held", f"held by {lease.holder}, which cannot be seen from here"
+    if state.open:
+        return "interrupted", f"interrupted with {len(state.open)} units in flight"
+    ledger = state.ledger
+    if ledger.left >= ledger.budget.rules.worth_a_session(state.plan.training.step):
+        return "paused", f"not running, {ledger.budget.rules.text(ledger.left)} left"
+    return "done", "done: the budget is spent"
+
+
+class Pace:
+    """Says when a costly look is due again, so that looks take a small part of the time only.
+
+    Args:
+        share: Of the time that looks may take.
+    """
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+        self._again_at = float("-inf")
+
+    def is_due(self) -> bool:
+        """Whether it is time for another look."""
+        return time.monotonic() >= self._again_at
+
+    def took(self, seconds: float) -> None:
+        """Note what a look took."""
+        self._again_at = time.monotonic() + seconds / self._share

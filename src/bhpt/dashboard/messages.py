@@ -1,0 +1,74 @@
+"""What a page is sent of a study, as JSON-ready values: all of it once, then only what changed."""
+
+import json
+from typing import Any
+
+import numpy as np
+
+from bhpt.charts.fans import Fans
+from bhpt.charts.plain import plain
+from bhpt.charts.units import changed_units
+from bhpt.dashboard.feed import Prediction, Scene, StudyFeed
+from bhpt.study import State
+
+Message = dict[str, Any]
+
+_FANS = 24  # that are sent unasked: of the arms in flight and those with the best predicted ends
+
+
+def whole(feed: StudyFeed, scene: Scene) -> Message:
+    """Everything of a study that its page draws at first."""
+    return {
+        "name": feed.name,
+        "address": str(feed.address),
+        **_moment(scene),
+        "units": plain(scene.units),
+        "arms": plain(scene.arms),
+    }
+
+
+def change(before: State, scene: Scene) -> Message:
+    """What changed of a study since the page was last told."""
+    attempts = changed_units(before, scene.state)
+    touched = np.unique(scene.units.arm[attempts])
+    return {
+        **_moment(scene),
+        "units": plain(scene.units.of(attempts)),
+        "arms": plain(scene.arms.of(touched)),
+    }
+
+
+def prediction(found: Prediction, state: State) -> Message:
+    """What the predictor says, with the fans that are drawn unasked."""
+    fans = None if found.fans is None else _drawn_fans(found.fans, state)
+    return {
+        "attempts": found.attempts,
+        "final": plain(found.final),
+        "fans": plain(fans),
+        "ends": {} if found.fans is None else plain(ends_of(found.fans)),
+    }
+
+
+def ends_of(fans: Fans) -> Message:
+    """The predicted end of every arm with a fan: low, middle and high, in three columns."""
+    ends = fans.quantiles[:, -1]
+    return {"arm": fans.arms, "low": ends[:, 0], "middle": ends[:, 2], "high": ends[:, -1]}
+
+
+def text_of(message: object) -> str:
+    """A message as JSON that can stand in any page: no `<`, so no tag can begin in it."""
+    return json.dumps(message, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _drawn_fans(fans: Fans, state: State) -> Fans:
+    flying = [attempt.unit.arm for attempt in state.flying]
+    return fans.of(np.array([*flying, *fans.arms[:_FANS].tolist()], np.int64))
+
+
+def _moment(scene: Scene) -> Message:
+    return {
+        "position": scene.state.events,
+        "phase": scene.phase,
+        "phase_text": scene.phase_text,
+        "overview": plain(scene.overview),
+    }

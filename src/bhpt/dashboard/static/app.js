@@ -1,0 +1,130 @@
+"use strict";
+// Starts the page: which study and view are shown, the theme, and live updates.
+(() => {
+  const { make } = bhpt.views;
+  const VIEWS = [
+    ["overview", "Overview", bhpt.views.OverviewView],
+    ["curves", "Curves", bhpt.views.CurvesView],
+  ];
+  const byId = (id) => document.getElementById(id);
+  const state = { study: null, view: null, viewName: "", number: 0, studies: [], source: null, isDue: false, best: undefined };
+
+  // ---- theme ----------------------------------------------------------------------------------
+
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => (document.documentElement.dataset.theme || (dark.matches ? "dark" : "light")) === "dark";
+  const kept = { // storage may be forbidden: then the choice lasts as long as the page
+    get() { try { return localStorage.getItem("bhpt-theme"); } catch { return null; } },
+    set(value) { try { localStorage.setItem("bhpt-theme", value); } catch { /* as above */ } },
+  };
+
+  function showTheme() {
+    const button = byId("theme");
+    button.textContent = isDark() ? "Light" : "Dark";
+    button.setAttribute("aria-label", `Switch to the ${isDark() ? "light" : "dark"} theme`);
+    redraw();
+  }
+
+  function startTheme() {
+    const chosen = kept.get();
+    if (chosen === "dark" || chosen === "light") document.documentElement.dataset.theme = chosen;
+    byId("theme").addEventListener("click", () => {
+      document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+      kept.set(document.documentElement.dataset.theme);
+      showTheme();
+    });
+    dark.addEventListener("change", showTheme);
+    showTheme();
+  }
+
+  // ---- views ----------------------------------------------------------------------------------
+
+  function route() {
+    const [name, ...rest] = location.hash.slice(1).split("/");
+    const found = VIEWS.find(([key]) => key === name) || VIEWS[0];
+    if (state.viewName !== found[0]) {
+      state.viewName = found[0];
+      state.view = new found[2](context);
+      if (state.study) byId("main").replaceChildren(state.view.element);
+    }
+    if (state.view.open) state.view.open(rest);
+    byId("tabs").querySelectorAll("a").forEach((link) => {
+      if (link.hash === `#${found[0]}`) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+    });
+    redraw();
+  }
+
+  // Draws at most once a frame, however many messages come in.
+  function redraw() {
+    if (state.isDue || !state.study) return;
+    state.isDue = true;
+    requestAnimationFrame(() => {
+      state.isDue = false;
+      const { study } = state;
+      const main = byId("main");
+      if (state.view.element.parentElement !== main) main.replaceChildren(state.view.element);
+      byId("name").textContent = study.name;
+      byId("phase").textContent = study.phaseText;
+      byId("phase").dataset.phase = study.phase;
+      byId("address").textContent = study.address;
+      document.title = `${bhpt.model.number(study.overview.best)} · ${study.name} · bhpt`;
+      state.view.draw(study);
+      announce(study.overview);
+      document.documentElement.dataset.drawn = String(study.position);
+    });
+  }
+
+  function announce(overview) {
+    if (state.best !== undefined && overview.best !== state.best) {
+      byId("live").textContent = `Best ${overview.metric} is now ${bhpt.model.number(overview.best)}, ${overview.used_text}`;
+    }
+    state.best = overview.best;
+  }
+
+  // ---- data -----------------------------------------------------------------------------------
+
+  const context = {
+    get study() { return state.study; },
+    async ask(path) {
+      const answer = await fetch(`/api/studies/${state.number}/${path}`);
+      const found = await answer.json();
+      if (!answer.ok) throw new Error(found.error || answer.statusText);
+      return found;
+    },
+  };
+
+  function trouble(text) {
+    byId("trouble").textContent = text;
+    byId("trouble").hidden = !text;
+  }
+
+  function follow(number) {
+    if (state.source) state.source.close();
+    state.number = number;
+    state.best = undefined;
+    const source = new EventSource(`/api/studies/${number}/stream`);
+    const on = (name, act) => source.addEventListener(name, (event) => { act(JSON.parse(event.data)); redraw(); });
+    on("whole", (message) => { state.study = new bhpt.model.Study(message); trouble(""); });
+    on("change", (message) => state.study.change(message));
+    on("prediction", (message) => { state.study.prediction = message; });
+    on("trouble", (message) => trouble(message.text));
+    source.addEventListener("error", () => trouble("The connection is lost: is `bhpt dashboard` still running? Trying again …"));
+    source.addEventListener("open", () => trouble(""));
+    state.source = source;
+  }
+
+  async function start() {
+    byId("tabs").append(...VIEWS.map(([key, text]) => make("li", {}, make("a", { href: `#${key}` }, text))));
+    window.addEventListener("hashchange", route);
+    route();
+    startTheme();
+    state.studies = await (await fetch("/api/studies")).json();
+    const select = byId("studies");
+    select.append(...state.studies.map((study) => make("option", { value: study.id }, study.name)));
+    byId("chooser").hidden = state.studies.length < 2;
+    select.addEventListener("change", () => follow(Number(select.value)));
+    follow(0);
+  }
+
+  start().catch((error) => trouble(`The page could not start: ${error.message}`));
+})();

@@ -1,0 +1,77 @@
+from pathlib import Path
+
+import pytest
+
+from bhpt.charts.plain import plain
+from bhpt.dashboard import messages
+from bhpt.dashboard.feed import StudyFeed
+from bhpt.domain import Misuse
+from bhpt.storage import Address
+from bhpt.study import fold
+from tests.dashboard.cases import HOSTILE, advance, stored_study
+
+
+def test_a_feed_follows_its_study(tmp_path: Path) -> None:
+    file = tmp_path / "s.db"
+    study = stored_study(file, units=0)
+    feed = StudyFeed(Address.parse(file))
+    assert feed.scene.overview.units == 0
+    assert not feed.poll()
+    before = feed.scene
+    advance(study, 4)
+    assert feed.poll()
+    assert feed.scene.state.events == study.state.events
+    change = messages.change(before.state, feed.scene)
+    assert change["units"]["attempt"] == [0, 1, 2, 3]
+    assert sorted(change["arms"]["arm"]) == sorted(study.state.tried)
+    study.close()
+    assert feed.poll()
+    assert feed.scene.phase == "paused"
+    feed.close()
+
+
+def test_the_past_is_what_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bhpt.dashboard.feed._KEPT_EVERY", 7)
+    file = tmp_path / "s.db"
+    study = stored_study(file, units=12)
+    events = study._journal._log.read()
+    study.close()
+    feed = StudyFeed(Address.parse(file))
+    for attempt in (0, 5, 11):
+        place = next(
+            n for n, event in enumerate(events) if getattr(event, "attempt", None) == attempt
+        )
+        then = fold(events[:place])
+        found = feed.before(attempt)
+        assert found.events == then.events
+        assert found.reports == then.reports
+        assert plain(found.best) == plain(then.best)
+    with pytest.raises(Misuse, match="no attempt 99"):
+        feed.before(99)
+    feed.close()
+
+
+def test_hostile_values_cannot_begin_a_tag(tmp_path: Path) -> None:
+    file = tmp_path / "s.db"
+    stored_study(file, units=8).close()
+    feed = StudyFeed(Address.parse(file))
+    text = messages.text_of(messages.whole(feed, feed.scene))
+    feed.close()
+    assert "<" not in text
+    assert HOSTILE.replace("<", "\\u003c") in text
+
+
+def test_a_prediction_has_fans_and_ends(tmp_path: Path) -> None:
+    file = tmp_path / "s.db"
+    stored_study(file, units=15).close()
+    feed = StudyFeed(Address.parse(file))
+    found = messages.prediction(feed.predict(), feed.scene.state)
+    feed.close()
+    assert found["final"]["low"] <= found["final"]["middle"] <= found["final"]["high"]
+    assert set(found["fans"]["arms"]) <= set(found["ends"]["arm"])
+    messages.text_of(found)
+
+
+def test_no_study_is_misuse(tmp_path: Path) -> None:
+    with pytest.raises(Misuse):
+        StudyFeed(Address.parse(tmp_path / "none.db"))
