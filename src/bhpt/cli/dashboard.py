@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from bhpt.cli.consoles import page
 from bhpt.domain import Misuse
+from bhpt.views.consoles import page
 
 TOKEN = "BHPT_DASHBOARD_TOKEN"  # the name of a variable
 
