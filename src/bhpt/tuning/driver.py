@@ -71,6 +71,7 @@ class Rooms:
         on_unit: Called with each unit that has ended; None if nobody wants to know.
         note: Called with a line that the user should read.
         target: A loss that is good enough: once it is reached, nothing more is started.
+        settled: Called with the study when a unit has ended and is in the log.
     """
 
     journal: Journal
@@ -83,6 +84,7 @@ class Rooms:
     on_unit: OnUnit | None = None
     note: Callable[[str], None] = lambda _: None
     target: float = float("-inf")
+    settled: Callable[[State], None] = lambda _: None
 
 
 class Driver:
@@ -394,6 +396,8 @@ class Driver:
         if self._rooms.on_unit is not None:
             self._written()
             self._rooms.on_unit(FinishedUnit.of(self.state, number))
+        if not self.waiting:
+            self._rooms.settled(self.state)
 
     def _beat(self) -> None:
         try:

@@ -15,6 +15,7 @@ from bhpt.storage.files import exists
 from bhpt.study import Journal, State, fold
 from bhpt.study.creation import note_of_other_weights
 from bhpt.study.events import BudgetAdded, Event, SessionStarted, StudyCreated
+from bhpt.trackers import tracking
 from bhpt.tuning.checkpoint_session import CheckpointSession
 from bhpt.tuning.driver import Driver, Rooms, Watch, drive
 from bhpt.tuning.errors import Paused, TrainerBroken
@@ -27,8 +28,9 @@ from bhpt.tuning.ownership import (
     refuse_occupied,
     refuse_wrong_place,
 )
-from bhpt.tuning.result import Result, result_of
+from bhpt.tuning.result import Result, Status, result_of
 from bhpt.tuning.session_setup import SessionHooks, SessionRequest, SessionSetup
+from bhpt.tuning.tracked import tracked_study
 from bhpt.tuning.trust import Ask, remember, require_trust
 
 _WRITER_PATIENCE_S = 0.25  # training goes on while the store is locked, so do not wait for it
@@ -195,22 +197,33 @@ def _session(
     checkpoints = CheckpointSession(
         folder, LocalFolder(folder.checkpoints), journal.state, options.checkpoint_cap
     )
-    rooms = Rooms(
-        journal,
-        setup.policy,
-        executor,
-        checkpoints,
-        beat=store.renew,
-        watch=watch,
-        memory=hooks.memory,
-        on_unit=hooks.on_unit,
-        note=hooks.note,
-        target=hooks.target(state.plan.objective),
-    )
-    driver = Driver(rooms, options, clock)
+    study = tracked_study(store.address, store.identity(), state.plan)
+    with tracking(hooks.trackers, study, hooks.note) as offer:
+        rooms = Rooms(
+            journal,
+            setup.policy,
+            executor,
+            checkpoints,
+            beat=store.renew,
+            watch=watch,
+            memory=hooks.memory,
+            on_unit=hooks.on_unit,
+            note=hooks.note,
+            target=hooks.target(state.plan.objective),
+            settled=offer,
+        )
+        driver = Driver(rooms, options, clock)
+        offer(state)
+        status = _driven(driver, _started(setup.workers, clock, folder), unseen)
+    checkpoint = folder.best_checkpoint(driver.state.best)
+    return result_of(driver.state, status, str(store.address), checkpoint)
+
+
+def _driven(driver: Driver, session: SessionStarted, unseen_s: float) -> Status:
+    """Drive a session to its end, whatever it is."""
     with catching() as interrupts:
         try:
-            driver.begin(_started(setup.workers, clock, folder), unseen)
+            driver.begin(session, unseen_s)
             status = drive(driver, interrupts)
             driver.end(status, time.sleep)
         except (Paused, TrainerBroken) as error:
@@ -222,8 +235,7 @@ def _session(
             if is_disk_full(error):
                 raise Paused(f"the disk is full ({error}): free some space and resume") from error
             raise
-    checkpoint = folder.best_checkpoint(driver.state.best)
-    return result_of(driver.state, status, str(store.address), checkpoint)
+    return status
 
 
 def _started(workers: int, clock: float, folder: StudyFolder) -> SessionStarted:

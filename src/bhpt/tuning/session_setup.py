@@ -1,6 +1,6 @@
 """What a session is asked for, what it has then, and whom it tells what."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +13,7 @@ from bhpt.policies.registry import make_policy
 from bhpt.reports.prediction import LivePrediction
 from bhpt.storage import Address
 from bhpt.study.plan import Plan
+from bhpt.trackers import Tracker
 from bhpt.trainers.specs import TrainerSpec, spec_from_json
 from bhpt.tuning.driver import Watch
 from bhpt.tuning.finished_units import OnUnit
@@ -106,6 +107,7 @@ class SessionHooks:
     on_unit: OnUnit | None
     note: Callable[[str], None]
     stop_when: float | None
+    trackers: Sequence[Tracker] = ()
 
     def view(self, title: str) -> AbstractContextManager[Watch]:
         """What shows progress."""

@@ -19,6 +19,7 @@ from bhpt.storage import Address, Exists, create_store, open_store
 from bhpt.study import Keep, Study, Training, fold
 from bhpt.study.creation import default_epochs, first_events
 from bhpt.study.study import policy_name
+from bhpt.trackers import Tracker, find_tracker
 from bhpt.trainers.specs import TrainerSpec, check_names, spec_of, spec_to_json
 from bhpt.tuning.driver import Watch
 from bhpt.tuning.finished_units import OnUnit
@@ -84,6 +85,7 @@ def tune(
     on_unit: OnUnit | None = None,
     if_exists: IfExists = "error",
     gpus_per_worker: float | None = None,
+    track: Sequence[str | Tracker] = (),
     progress: bool | Mode = False,
     options: Options = Options(),  # noqa: B008  # frozen
     watch: Watch | None = None,
@@ -117,6 +119,8 @@ def tune(
         if_exists: What to do if the study is there already: refuse ("error"), or go on with it
             ("resume"), in which case `budget` is what it may cost altogether.
         gpus_per_worker: GPUs of each worker, as `Options` has it.
+        track: Where else curves are written, one run an arm: names such as "tensorboard" or
+            "mlflow:sqlite:///mlflow.db", or objects.
         progress: Whether to show progress: live on a terminal, plain lines elsewhere; or how.
         options: How the session runs.
         watch: Called now and then with the study and what runs, instead of `progress`.
@@ -158,7 +162,10 @@ def tune(
         spec, chosen, workers, make_executor, _with_gpus(options, gpus_per_worker)
     )
     named = policy if isinstance(policy, str) else None
-    hooks = SessionHooks(named, progress, watch, memory or Memory(), on_unit, note, stop_when)
+    trackers = [find_tracker(one) for one in track]
+    hooks = SessionHooks(
+        named, progress, watch, memory or Memory(), on_unit, note, stop_when, trackers
+    )
     try:
         return create(address, first, request, hooks)
     except Exists:
@@ -177,6 +184,7 @@ def resume(
     stop_when: float | None = None,
     on_unit: OnUnit | None = None,
     gpus_per_worker: float | None = None,
+    track: Sequence[str | Tracker] = (),
     progress: bool | Mode = False,
     options: Options = Options(),  # noqa: B008  # frozen
     watch: Watch | None = None,
@@ -197,6 +205,8 @@ def resume(
         stop_when: A value of the metric that is good enough: nothing more is started then.
         on_unit: Called with each unit that has ended.
         gpus_per_worker: GPUs of each worker, as `Options` has it.
+        track: Where else curves are written, one run an arm: names such as "tensorboard" or
+            "mlflow:sqlite:///mlflow.db", or objects.
         progress: Whether to show progress: live on a terminal, plain lines elsewhere; or how.
         options: How the session runs.
         watch: Called now and then with the study and what runs, instead of `progress`.
@@ -220,7 +230,10 @@ def resume(
         spec, chosen, workers, make_executor, _with_gpus(options, gpus_per_worker)
     )
     named = policy if isinstance(policy, str) else None
-    hooks = SessionHooks(named, progress, watch, memory or Memory(), on_unit, note, stop_when)
+    trackers = [find_tracker(one) for one in track]
+    hooks = SessionHooks(
+        named, progress, watch, memory or Memory(), on_unit, note, stop_when, trackers
+    )
     return go_on(
         Address.parse(study),
         add_budget,

@@ -1,0 +1,113 @@
+"""A study to track, and readers of what trackers write, by means of their own packages."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import bhpt
+from bhpt.study import State
+
+Curves = dict[int, dict[int, dict[str, float]]]
+"""Metrics by arm and epoch."""
+
+CONFIGS = [{"rate": 0.1 * number, "kind": "ab"[number % 2]} for number in range(1, 4)]
+
+
+def study(epochs: int = 9) -> bhpt.Study:
+    """A study of three arms that reports a metric that rises and another one."""
+    return bhpt.Study(
+        CONFIGS, f"{epochs} epochs", max_epochs=3, policy="random", metric="acc", mode="max"
+    )
+
+
+def train(study: bhpt.Study, units: int) -> State:
+    """Train some units, and the state after them."""
+    for _ in range(units):
+        unit = study.ask()
+        assert unit is not None
+        epochs = range(unit.done + 1, unit.done + unit.epochs + 1)
+        study.tell(unit, [{"acc": unit.config["rate"] * at, "step": at} for at in epochs])
+    return study.state
+
+
+def expected(state: State) -> Curves:
+    """What runs must hold of a study."""
+    assert state.curves is not None
+    return {
+        arm: {
+            at: {"acc": CONFIGS[arm]["rate"] * at, "step": at}  # type: ignore[operator]
+            for at in range(1, state.count(arm) + 1)
+        }
+        for arm in state.curves.visited.tolist()
+    }
+
+
+def read_tensorboard(place: Path) -> Curves:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    found: Curves = {}
+    for folder in place.glob("*/arm-*"):
+        events = EventAccumulator(str(folder)).Reload()
+        curve = found.setdefault(int(folder.name[-4:]), {})
+        for tag in events.Tags()["scalars"]:
+            for point in events.Scalars(tag):
+                curve.setdefault(point.step, {})[tag] = point.value
+    return found
+
+
+def read_mlflow(place: Path) -> Curves:
+    from mlflow.tracking import MlflowClient
+
+    client = MlflowClient(f"sqlite:///{place}")
+    found: Curves = {}
+    (experiment,) = (one for one in client.search_experiments() if one.name != "Default")
+    for run in client.search_runs([experiment.experiment_id]):
+        assert run.info.status == "FINISHED"
+        arm = int(run.data.tags["bhpt.arm"])
+        assert run.data.params["rate"] == str(CONFIGS[arm]["rate"])
+        curve = found.setdefault(arm, {})
+        for metric in run.data.metrics:
+            for point in client.get_metric_history(run.info.run_id, metric):
+                curve.setdefault(point.step, {})[metric] = point.value
+    return found
+
+
+def read_wandb(place: Path) -> Curves:
+    from wandb.proto.wandb_internal_pb2 import Record
+
+    found: Curves = {}
+    for file in sorted(place.glob("wandb/offline-run-*/*.wandb")):
+        curve = found.setdefault(int(file.stem[-4:]), {})
+        records: list[Any] = []
+        while not (records and records[-1].WhichOneof("record_type") == "exit"):
+            records = [Record.FromString(data) for data in _records(file.read_bytes())]
+            time.sleep(0.05)  # wandb's own process may still write
+        for record in records:
+            if record.WhichOneof("record_type") == "history":
+                items = record.history.item
+                row = {
+                    item.key or item.nested_key[0]: json.loads(item.value_json) for item in items
+                }
+                curve[row["_step"]] = {"acc": row["acc"], "step": row["step"]}
+    return found
+
+
+def _records(data: bytes) -> list[bytes]:
+    """The records of a file of wandb, which has the form of LevelDB's logs."""
+    block, at, found, part = 32768, 7, [], b""
+    while at + 7 <= len(data):
+        if block - at % block < 7:
+            at += block - at % block
+            continue
+        length, kind = int.from_bytes(data[at + 4 : at + 6], "little"), data[at + 6]
+        part += data[at + 7 : at + 7 + length]
+        at += 7 + length
+        if kind in (1, 4):  # whole, or the last part
+            found.append(part)
+            part = b""
+    return found
+
+
+Reader = Callable[[Path], Curves]
