@@ -37,7 +37,7 @@ def expected(state: State) -> Curves:
     assert state.curves is not None
     return {
         arm: {
-            at: {"acc": CONFIGS[arm]["rate"] * at, "step": at}  # type: ignore[operator]
+            at: {"acc": CONFIGS[arm]["rate"] * at, "step": at}
             for at in range(1, state.count(arm) + 1)
         }
         for arm in state.curves.visited.tolist()
@@ -91,6 +91,27 @@ def read_wandb(place: Path) -> Curves:
                     item.key or item.nested_key[0]: json.loads(item.value_json) for item in items
                 }
                 curve[row["_step"]] = {"acc": row["acc"], "step": row["step"]}
+    return found
+
+
+def read_optuna(place: Path) -> Curves:
+    import optuna
+
+    storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(place)))
+    (name,) = optuna.get_all_study_names(storage)
+    study = optuna.load_study(study_name=name, storage=storage)
+    assert study.direction == optuna.study.StudyDirection.MAXIMIZE
+    found: Curves = {}
+    for trial in study.trials:
+        arm = trial.user_attrs["arm"]
+        assert trial.params == CONFIGS[arm]
+        assert trial.state == optuna.trial.TrialState.COMPLETE
+        assert trial.value == max(trial.intermediate_values.values())
+        assert trial.user_attrs["epochs"] == len(trial.intermediate_values)
+        curve = trial.intermediate_values.items()
+        found[arm] = {epoch: {"acc": value, "step": epoch} for epoch, value in curve}
+    spans = optuna.search_space.intersection_search_space(study.trials)
+    assert set(spans) == {"rate", "kind"}
     return found
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from bhpt.spaces.declared import declared_by
 from bhpt.trackers import TrackedStudy, find_tracker
 from bhpt.trackers.thread import TrackedRuns
 from tests.trackers import cases
@@ -18,6 +19,7 @@ KINDS = [
         id="mlflow",
         marks=pytest.mark.slow,
     ),
+    pytest.param("optuna", "optuna", "{}", cases.read_optuna, id="optuna"),
     pytest.param("wandb", "wandb", "{}", cases.read_wandb, id="wandb", marks=pytest.mark.slow),
 ]
 pytestmark = pytest.mark.filterwarnings("default")  # those of the packages are theirs
@@ -34,7 +36,8 @@ def test_runs_go_on_where_an_earlier_session_ended(
     for units in (4, 3):
         state = cases.train(study, units)
         runs = TrackedRuns(
-            find_tracker(f"{name}:{place.format(where)}"), TrackedStudy("my net", "abcdef123", plan)
+            find_tracker(f"{name}:{place.format(where)}"),
+            TrackedStudy("my net", "abcdef123", plan, declared_by(cases.CONFIGS)),
         )
         runs.update(state)
         state = cases.train(study, 1)

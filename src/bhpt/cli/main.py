@@ -39,6 +39,11 @@ COMMANDS = (
         "Show studies in the browser, live while they run.",
     ),
     CommandEntry(
+        "track",
+        "bhpt.cli.track:track",
+        "Write the curves of a study to TensorBoard, MLflow, Weights & Biases or Optuna.",
+    ),
+    CommandEntry(
         "doctor", "bhpt.cli.doctor:doctor", "Check this machine, and a study if one is named."
     ),
     CommandEntry(

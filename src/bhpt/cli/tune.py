@@ -57,6 +57,13 @@ StopWhen = Annotated[
     float | None,
     typer.Option(help="A value of the metric that is good enough: start nothing more then."),
 ]
+Track = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Where else to write curves: tensorboard, mlflow, wandb, optuna; repeatable.",
+        metavar="NAME[:PLACE]",
+    ),
+]
 Grace = Annotated[
     float, typer.Option(help="Seconds between asking a unit to end and killing it.", metavar="S")
 ]
@@ -151,6 +158,7 @@ def tune(
     ] = 2,
     gpus_per_worker: Gpus = None,
     threads_per_worker: Threads = None,
+    track: Track = None,
     disk_cap: DiskCap = None,
     grace: Grace = 5.0,
     patience: Patience = 120.0,
@@ -190,6 +198,7 @@ def tune(
             fixed=read_settings(fixed or []),
             stop_when=stop_when,
             if_exists=_if_exists(if_exists),
+            track=track or (),
             progress=shown,
             options=options,
             note=_to_stderr,
@@ -222,6 +231,7 @@ def resume(
     stop_when: StopWhen = None,
     gpus_per_worker: Gpus = None,
     threads_per_worker: Threads = None,
+    track: Track = None,
     disk_cap: DiskCap = None,
     grace: Grace = 5.0,
     patience: Patience = 120.0,
@@ -238,6 +248,7 @@ def resume(
             workers,
             policy=policy,
             stop_when=stop_when,
+            track=track or (),
             progress=shown,
             options=options,
             note=_to_stderr,

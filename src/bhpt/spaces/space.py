@@ -78,6 +78,11 @@ class Space:
         """The hyper-parameters, in the space's order."""
         return tuple(self._space)
 
+    @cached_property
+    def parameters(self) -> dict[str, Any]:
+        """ConfigSpace's hyper-parameters by name, in the space's order."""
+        return dict(self._space.items())
+
     def encode(self, configs: Sequence[Mapping[str, object]]) -> FloatArray:
         """Encode configurations to numbers in [0, 1], whatever other configurations there are.
 

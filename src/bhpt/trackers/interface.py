@@ -1,12 +1,13 @@
 """What a tracker is told: one run an arm, and the epochs that the run does not hold yet."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from bhpt.spaces import Config
+from bhpt.spaces.declared import Numbers, Values
 from bhpt.study import State
 from bhpt.study.plan import Plan
 
@@ -19,11 +20,13 @@ class TrackedStudy:
         name: For people; not unique.
         identity: Text that no other study has.
         plan: What the study was told.
+        declared: What each hyper-parameter can be.
     """
 
     name: str
     identity: str
     plan: Plan
+    declared: Mapping[str, Numbers | Values] = field(default_factory=dict)
 
     @property
     def metric(self) -> str:

@@ -71,7 +71,7 @@ class Rooms:
         on_unit: Called with each unit that has ended; None if nobody wants to know.
         note: Called with a line that the user should read.
         target: A loss that is good enough: once it is reached, nothing more is started.
-        settled: Called with the study when a unit has ended and is in the log.
+        settled: Called with the study when further reports are in the log.
     """
 
     journal: Journal
@@ -113,6 +113,7 @@ class Driver:
         self._view: View | None = None
         self._last_beat = self._last_look = float("-inf")
         self._noted = False
+        self._settled = self.state.reports
 
     @property
     def state(self) -> State:
@@ -292,6 +293,9 @@ class Driver:
         """Write what waits; once all is in the log, do on the disk what had to wait for it."""
         if not self._rooms.journal.flush():
             return False
+        if self.state.reports > self._settled:
+            self._settled = self.state.reports
+            self._rooms.settled(self.state)
         checkpoints = self._rooms.checkpoints
         checkpoints.settle(self.state)
         checkpoints.drop(self._drops)
@@ -396,8 +400,6 @@ class Driver:
         if self._rooms.on_unit is not None:
             self._written()
             self._rooms.on_unit(FinishedUnit.of(self.state, number))
-        if not self.waiting:
-            self._rooms.settled(self.state)
 
     def _beat(self) -> None:
         try:

@@ -197,7 +197,7 @@ def _session(
     checkpoints = CheckpointSession(
         folder, LocalFolder(folder.checkpoints), journal.state, options.checkpoint_cap
     )
-    study = tracked_study(store.address, store.identity(), state.plan)
+    study = tracked_study(store.address, store.identity(), state)
     with tracking(hooks.trackers, study, hooks.note) as offer:
         rooms = Rooms(
             journal,

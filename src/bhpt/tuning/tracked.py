@@ -1,11 +1,15 @@
 """A study as trackers name it."""
 
+from bhpt.spaces.declared import declared, declared_by
 from bhpt.storage import Address
-from bhpt.study.plan import Plan
+from bhpt.study import State
+from bhpt.study.arm_list import space_of
 from bhpt.trackers import TrackedStudy
 
 
-def tracked_study(address: Address, identity: str, plan: Plan) -> TrackedStudy:
+def tracked_study(address: Address, identity: str, state: State) -> TrackedStudy:
     """The study at an address, named by its file or by its name on a server."""
     name = address.file.stem if address.file is not None else address.study
-    return TrackedStudy(name, identity, plan)
+    space = state.plan.search.space
+    spans = declared_by(state.configs) if space is None else declared(space_of(space))
+    return TrackedStudy(name, identity, state.plan, spans)
