@@ -13,12 +13,21 @@ from bhpt.checkpoints import (
     Draft,
     Generation,
     LocalFolder,
+    RemoteFolder,
     UnsafeCheckpoint,
 )
 from tests.checkpoints.far_place import FarPlace
 
 
-@pytest.fixture(params=[LocalFolder, FarPlace])
+def _in_memory(near: Path) -> CheckpointPlace:
+    return RemoteFolder(f"memory://{near}", near, "me")
+
+
+def _mounted(near: Path) -> CheckpointPlace:
+    return RemoteFolder(f"file://{near.parent / 'far'}", near, "me")
+
+
+@pytest.fixture(params=[LocalFolder, FarPlace, _in_memory, _mounted])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> CheckpointPlace:
     made: CheckpointPlace = request.param(tmp_path / "near")
     assert made.contents() == frozenset()

@@ -5,7 +5,8 @@ from bhpt.checkpoints.disk import DiskFull, is_disk_full
 from bhpt.checkpoints.drops import plan_drops
 from bhpt.checkpoints.local_folder import LocalFolder
 from bhpt.checkpoints.manifest import Seal, UnsafeCheckpoint, seal
-from bhpt.checkpoints.place import CheckpointPlace, Draft, Generation
+from bhpt.checkpoints.place import CheckpointPlace, Draft, Generation, PlaceAway
+from bhpt.checkpoints.remote_folder import RemoteFolder
 from bhpt.checkpoints.store import CheckpointStore, Thawed
 
 __all__ = [
@@ -16,6 +17,8 @@ __all__ = [
     "Draft",
     "Generation",
     "LocalFolder",
+    "PlaceAway",
+    "RemoteFolder",
     "Seal",
     "Thawed",
     "UnsafeCheckpoint",

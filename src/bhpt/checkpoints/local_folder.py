@@ -56,7 +56,7 @@ class LocalFolder:
 
     def begin(self, draft: Draft) -> Path:
         """An empty private folder, instead of what a killed attempt of the same number left."""
-        temporary, arm = self._path(draft), self._arm(draft.arm)
+        temporary, arm = self.path(draft), self._arm(draft.arm)
         with naming_full_disk(self._root):
             remove_tree(temporary)
             if not arm.is_dir():
@@ -68,29 +68,40 @@ class LocalFolder:
 
     def commit(self, draft: Draft, generation: Generation) -> Seal:
         """Check the draft against its seal and rename it."""
-        temporary = self._path(draft)
+        temporary = self.path(draft)
+        sealed = self.seal_draft(draft)
         with naming_full_disk(self._root):
-            if not os.path.lexists(temporary / MANIFEST):
-                seal(temporary / FILES)
-            sealed = _read_seal(temporary, draft.arm)
-            os.rename(temporary, self._path(generation))  # noqa: PTH104  # one syscall
+            os.rename(temporary, self.path(generation))  # noqa: PTH104  # one syscall
             try:
                 self._sync_names(draft.arm)
             except OSError:
-                os.rename(self._path(generation), temporary)  # noqa: PTH104  # a draft again
+                os.rename(self.path(generation), temporary)  # noqa: PTH104  # a draft again
                 raise
         return sealed
 
+    def seal_draft(self, draft: Draft) -> Seal:
+        """Seal a draft whose writer did not, and check that it holds what its seal says.
+
+        Raises:
+            DiskFull: There is no room for the manifest.
+            UnsafeCheckpoint: It holds links or special files, or changed after it was sealed.
+        """
+        temporary = self.path(draft)
+        with naming_full_disk(self._root):
+            if not os.path.lexists(temporary / MANIFEST):
+                seal(temporary / FILES)
+            return _read_seal(temporary, draft.arm)
+
     def fetch(self, generation: Generation, digest: str | None = None) -> Path:
         """Its folder, which is here already."""
-        folder = self._path(generation)
+        folder = self.path(generation)
         if digest is not None:
             verify(folder, digest)
         return folder / FILES
 
     def remove(self, one: Draft | Generation) -> None:
         """Remove it so that a kill half-way does not leave half of a generation under its name."""
-        path = self._path(one)
+        path = self.path(one)
         if isinstance(one, Generation) and os.path.lexists(path):
             doomed = path.with_name("tmp-" + path.name)
             remove_tree(doomed)
@@ -106,7 +117,8 @@ class LocalFolder:
     def _arm(self, arm: int) -> Path:
         return self._root / f"arm-{_index(arm):06d}"
 
-    def _path(self, one: Draft | Generation) -> Path:
+    def path(self, one: Draft | Generation) -> Path:
+        """The folder with `files` and the manifest, whether it is there or not."""
         if isinstance(one, Draft):
             return self._arm(one.arm) / f"tmp-{_index(one.attempt):06d}"
         return self._arm(one.arm) / f"gen-{_index(one.generation):06d}"

@@ -29,8 +29,15 @@ class Generation:
     generation: int
 
 
+class PlaceAway(RuntimeError):
+    """The place does not answer or refuses us: nothing there is known to be damaged or gone."""
+
+
 class CheckpointPlace(Protocol):
-    """The contract: begin, commit, fetch, remove, and what is there when a study is opened."""
+    """The contract: begin, commit, fetch, remove, and what is there when a study is opened.
+
+    Every verb may raise `PlaceAway` where the place is not on this machine.
+    """
 
     def contents(self) -> frozenset[Generation]:
         """Make the place ready, remove drafts and half-removed generations, list the others."""

@@ -41,15 +41,21 @@ class CheckpointStore:
             at the place was never acknowledged and is removed.
         generations: How many of each arm are kept: the newest, and older ones in case it is
             damaged.
+        protected: One that stays at its place although its arm lets go of it; see `protect`.
     """
 
     def __init__(
-        self, place: CheckpointPlace, logged: Iterable[Checkpoint] = (), generations: int = 2
+        self,
+        place: CheckpointPlace,
+        logged: Iterable[Checkpoint] = (),
+        generations: int = 2,
+        protected: Generation | None = None,
     ) -> None:
         if generations < 1:
             raise Misuse(f"a study must keep at least one checkpoint an arm, not {generations}")
         self._place = place
         self._generations = generations
+        self._protected = protected
         self._held: dict[int, list[Checkpoint]] = {}
         self._doomed: list[Generation] = []
         self._sweeper = ThreadPoolExecutor(1, "bhpt-sweeper")
@@ -62,7 +68,8 @@ class CheckpointStore:
             del held[:-generations]
         self._bytes = sum(one.bytes for one in self.held)
         self._last = {one.arm: one.generation for one in self.held}  # never used again
-        _remove_all(place, there - {_generation(one) for one in self.held})
+        kept = {_generation(one) for one in self.held}
+        _remove_all(place, there - kept - ({protected} if protected else set()))
 
     @property
     def held(self) -> tuple[Checkpoint, ...]:
@@ -81,6 +88,17 @@ class CheckpointStore:
     def folder(self, checkpoint: Checkpoint) -> Path:
         """Where a checkpoint's files are; check them with `thaw` before loading."""
         return self._place.fetch(_generation(checkpoint))
+
+    def fetched(self, checkpoint: Checkpoint) -> Path | None:
+        """The files of a checkpoint that may not be held any more; None if it is not whole.
+
+        Raises:
+            PlaceAway: The place does not answer.
+        """
+        try:
+            return self._place.fetch(_generation(checkpoint), checkpoint.digest)
+        except (ValueError, OSError):
+            return None
 
     def begin(self, arm: int, attempt: int) -> Path:
         """An empty private folder for the checkpoint of an attempt, for `Job.freeze_to`.
@@ -110,6 +128,16 @@ class CheckpointStore:
         oldest = checkpoint.generation - self._generations + 1
         held = self._held.get(checkpoint.arm, [])
         self.drop([one for one in held if one.generation < oldest])
+
+    def protect(self, generation: Generation | None) -> None:
+        """Keep one generation at its place for as long as no other is protected.
+
+        The best checkpoint is: it must be found there although its arm trains on.
+        """
+        before, self._protected = self._protected, generation
+        if before in (None, generation) or before in map(_generation, self.of_arm(before.arm)):
+            return
+        self._doomed.append(before)
 
     def sweep(self) -> None:
         """Begin to remove what was let go of, without waiting for it.
@@ -142,7 +170,10 @@ class CheckpointStore:
 
         One that is damaged is passed over for the one before it; log that, then `drop` it. What
         is committed but not in the log yet counts: its report is logged before anything is
-        started from it.
+        started from it. A place that is away says nothing about what is there.
+
+        Raises:
+            PlaceAway: The place does not answer.
         """
         damaged: list[tuple[Checkpoint, str]] = []
         for one in reversed(self.of_arm(arm)):
@@ -166,7 +197,8 @@ class CheckpointStore:
                 self._bytes -= one.bytes
             if not held:
                 self._held.pop(one.arm, None)
-            self._doomed.append(_generation(one))
+            if _generation(one) != self._protected:
+                self._doomed.append(_generation(one))
 
 
 def _generation(checkpoint: Checkpoint) -> Generation:

@@ -5,7 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from bhpt.checkpoints import Checkpoint, CheckpointPlace, CheckpointStore, plan_drops
+from bhpt.checkpoints import (
+    Checkpoint,
+    CheckpointPlace,
+    CheckpointStore,
+    Generation,
+    plan_drops,
+)
 from bhpt.domain import FloatArray, Resume, Saved
 from bhpt.study import State
 from bhpt.study.events import CheckpointDropped
@@ -24,6 +30,8 @@ class CheckpointSession:
         place: Where checkpoints lie.
         state: The study, whose logged checkpoints are kept and all others removed.
         cap: Bytes that may be kept, None for no limit.
+        shared: Whether other machines reach the place: then the best checkpoint stays there, too,
+            and not only in the study's folder on this machine.
     """
 
     def __init__(
@@ -32,10 +40,14 @@ class CheckpointSession:
         place: CheckpointPlace,
         state: State,
         cap: int | None = None,
+        *,
+        shared: bool = False,
     ) -> None:
         folder.prepare()
         self._folder = folder
-        self._store = CheckpointStore(place, logged_checkpoints(state), GENERATIONS)
+        self._shared = shared
+        best = _generation_of(state.best) if shared else None
+        self._store = CheckpointStore(place, logged_checkpoints(state), GENERATIONS, best)
         self._cap = cap
         self._unsettled: list[Checkpoint] = []
 
@@ -95,6 +107,8 @@ class CheckpointSession:
 
         It stays on the disk until the next `sweep`.
         """
+        if self._shared:
+            self._store.protect(_generation_of(state.best))
         for one in self._unsettled:
             oldest = one.generation - GENERATIONS + 1
             if _holds(state.best, one.arm) < oldest:
@@ -119,6 +133,16 @@ class CheckpointSession:
         if one in self._store.of_arm(best.arm):
             self._folder.keep_best(best, self._store.folder(one).parent)
 
+    def best_checkpoint(self, best: Best | None) -> Path | None:
+        """The files of the best checkpoint on this machine, every byte checked; None without any.
+
+        One that only the place still has is fetched.
+        """
+        found = self._folder.best_checkpoint(best)
+        if found is not None or best is None or best.saved is None or not self._shared:
+            return found
+        return self._store.fetched(checkpoint_of(best.arm, best.saved))
+
     def excess(
         self, state: State, ends: Callable[[], FloatArray | None], clock: float
     ) -> list[CheckpointDropped]:
@@ -139,6 +163,13 @@ class CheckpointSession:
             CheckpointDropped(one.arm, one.generation, "the cap on checkpoints", clock)
             for one in plan_drops(self._store.held, likely, self._cap, keep)
         ]
+
+
+def _generation_of(best: Best | None) -> Generation | None:
+    """Which generation the best checkpoint is; None if there is none."""
+    if best is None or best.saved is None:
+        return None
+    return Generation(best.arm, best.saved.generation)
 
 
 def _holds(best: Best | None, arm: int) -> float:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
-from bhpt.checkpoints import DiskFull, UnsafeCheckpoint
+from bhpt.checkpoints import DiskFull, PlaceAway, UnsafeCheckpoint
 from bhpt.domain import (
     Failure,
     FailureKind,
@@ -203,7 +203,7 @@ class Driver:
         except UnsafeCheckpoint as error:
             self._fail(attempt, Failure(FailureKind.BAD_REPORT, str(error), usage=came.usage))
             return
-        except DiskFull as error:
+        except (DiskFull, PlaceAway) as error:
             self._pause(attempt, str(error), came.usage)
         _, event = report(self.state, came.attempt, result, self.clock())
         if event is not None:
