@@ -20,7 +20,7 @@ from bhpt.executors import Executor
 from bhpt.study import Training
 from bhpt.trainers.specs import TrainerSpec
 from bhpt.tuning import Options, Result, tune
-from bhpt.tuning.tune import local_executor
+from bhpt.tuning.executor_choice import local_executor
 
 _WORKERS = 2
 _BUSY = 0.85
@@ -92,7 +92,7 @@ def one_run(seed: int, seconds: float, options: Options, folder: Path) -> Run:
         seed,
         training=Training(1, 100),
         options=options,
-        make_executor=made,
+        executor=made,
     )
     return judged(result, seconds, time.monotonic() - ready[0])
 

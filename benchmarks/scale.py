@@ -217,7 +217,7 @@ def in_the_loop(events: Sequence[Event], policy: str, units: int, folder: Path) 
     file = folder / "driven.db"
     create_store(file, events).close()
     clocked = Clocked(make_policy(policy), _WARM + units)
-    resume(file, policy=clocked, make_executor=simulated(events))
+    resume(file, policy=clocked, executor=simulated(events))
     file.unlink()
     return clocked.measured(_WARM)
 
@@ -343,7 +343,7 @@ def start_up() -> None:
 
 def resume_only(file: str) -> None:
     """Go on with a study until its first decision."""
-    resume(file, policy=Clocked(make_policy("random"), 0), make_executor=simulated([]))
+    resume(file, policy=Clocked(make_policy("random"), 0), executor=simulated([]))
 
 
 def peak_mb() -> float:

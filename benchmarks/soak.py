@@ -36,8 +36,8 @@ from bhpt.study import State, fold
 from bhpt.study.events import Decided, Event, Observed
 from bhpt.trainers.specs import TrainerSpec
 from bhpt.tuning import Options, resume, tune
+from bhpt.tuning.executor_choice import local_executor
 from bhpt.tuning.session_setup import MakeExecutor
-from bhpt.tuning.tune import local_executor
 
 _ARMS = 6
 _EPOCHS = 400  # that an arm may train: far more than it gets
@@ -116,7 +116,7 @@ class Leg:
         """Start the study, or go on with it."""
         options = Options(grace_s=1.0)
         if file.exists():
-            resume(file, policy=policy(), options=options, make_executor=self.make)
+            resume(file, policy=policy(), options=options, executor=self.make)
             return
         tune(
             Curve,
@@ -128,7 +128,7 @@ class Leg:
             max_epochs=_EPOCHS,
             policy=policy(),
             options=options,
-            make_executor=self.make,
+            executor=self.make,
         )
 
 

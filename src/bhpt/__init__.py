@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bhpt.domain.view import View
     from bhpt.executors import Failure, FailureKind
     from bhpt.executors.interface import Executor, Job, Report, Running, TrainerGone
+    from bhpt.executors.ray_options import Ray
     from bhpt.policies.interface import Decision, Explanation, Policy
     from bhpt.reports.forecast import Forecast, forecast_study
     from bhpt.study.codec import decode_event, encode_event
@@ -61,6 +62,7 @@ __all__ = [
     "Options",
     "Paused",
     "Policy",
+    "Ray",
     "Report",
     "Result",
     "Resume",
@@ -108,6 +110,7 @@ _HOMES = {
     "Options": "bhpt.tuning.options",
     "Paused": "bhpt.tuning.errors",
     "Policy": "bhpt.policies.interface",
+    "Ray": "bhpt.executors.ray_options",
     "Report": "bhpt.executors.interface",
     "Resume": "bhpt.domain.resume",
     "Result": "bhpt.tuning.result",

@@ -13,7 +13,7 @@ from bhpt.domain import Misuse, Resume
 from bhpt.executors import FailureKind
 from bhpt.executors.interface import Executor
 from bhpt.executors.ray_cluster import RayExecutor
-from bhpt.executors.ray_options import RayOptions
+from bhpt.executors.ray_options import Ray
 from bhpt.executors.slot import LocalOptions
 from bhpt.testing import ExecutorContract, ExecutorWorld
 from bhpt.testing.executors import MakeExecutor, collect, run
@@ -37,7 +37,7 @@ def on_ray(world: ExecutorWorld, slots: int) -> Executor:
 
 
 def on_shared_files(world: ExecutorWorld, slots: int) -> Executor:
-    options = RayOptions(shared_files=True)
+    options = Ray(shared_files=True)
     executor = RayExecutor(world.trainer, slots, options, LocalOptions(grace_s=0.2))
     executor.start(slots)
     return executor
@@ -126,7 +126,7 @@ def test_a_trainer_that_is_not_there_is_refused() -> None:
 
 
 def test_a_worker_that_no_node_has_room_for_is_refused() -> None:
-    options = RayOptions(resources={"quantum": 1})
+    options = Ray(resources={"quantum": 1})
     executor = RayExecutor(ExecutorWorld.trainer, 1, options, LocalOptions(start_limit_s=2.0))
     with pytest.raises(Misuse, match="no node had room for a worker"):
         executor.start()

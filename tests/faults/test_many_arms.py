@@ -17,8 +17,8 @@ def table(spec, workers, logs, options):
 if __name__ == "__main__":
     arms = np.random.default_rng(0).random((100_000, 3))
     configs = [{"x": float(x), "y": float(y), "z": float(z)} for x, y, z in arms]
-    tune(Net, configs, "6 epochs", 2, sys.argv[1], max_epochs=20, make_executor=table)
-    resume(sys.argv[1], "2 epochs", make_executor=table)
+    tune(Net, configs, "6 epochs", 2, sys.argv[1], max_epochs=20, executor=table)
+    resume(sys.argv[1], "2 epochs", executor=table)
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
 

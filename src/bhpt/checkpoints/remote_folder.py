@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 MARK = "study.json"
+PATIENCE_S = 30.0
+"""How long a place that does not answer is asked again before the session pauses."""
+
 _CHUNK = 1 << 20
 _AT_ONCE = 8  # transfers side by side
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 5.0
@@ -65,7 +68,7 @@ class RemoteFolder:
         url: An fsspec path that belongs to one study, such as `s3://bucket/team/net-1f2e`.
         local: Folder on this machine for drafts and copies.
         identity: Of the study; what another study has put at the path is never touched.
-        patience_s: How long a place that does not answer is asked again.
+        patience_s: How long a place that does not answer is asked again; `PATIENCE_S` if None.
         sleep: Waits for so many seconds.
     """
 
@@ -74,15 +77,16 @@ class RemoteFolder:
         url: str,
         local: Path,
         identity: str,
-        patience_s: float = 30.0,
+        patience_s: float | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._url = url.rstrip("/")
         self._fs, self._root = _file_system(self._url)
         self._local = LocalFolder(local)
         self._identity = identity
-        self._patience_s = patience_s
+        self._patience_s = PATIENCE_S if patience_s is None else patience_s
         self._sleep = sleep
+        self._copied: set[Generation] = set()  # local copies that this process has made
 
     def contents(self) -> frozenset[Generation]:
         """List what is whole there or here, and remove what interrupted work left at both.
@@ -113,22 +117,30 @@ class RemoteFolder:
         except BaseException:
             self._reached(lambda: self._remove_objects(generation))
             raise
+        self._copied.add(generation)
         return sealed
 
     def fetch(self, generation: Generation, digest: str | None = None) -> Path:
-        """The local copy if that is whole, else a new one from the place."""
-        if self._local.path(generation).is_dir():
+        """The local copy if that is known to be this generation, else a new one from the place.
+
+        A copy of an earlier session counts only if its digest is asked for: another machine may
+        have used the same number for another checkpoint since.
+        """
+        known = digest is not None or generation in self._copied
+        if known and self._local.path(generation).is_dir():
             try:
                 return self._local.fetch(generation, digest)
             except (ValueError, OSError):
                 pass  # the copy of this machine is damaged; the place may have a whole one
         self._reached(lambda: self._download(generation, digest))
+        self._copied.add(generation)
         return self._local.fetch(generation)
 
     def remove(self, one: Draft | Generation) -> None:
         """Remove it there and then here."""
         if isinstance(one, Generation):
             self._reached(lambda: self._remove_objects(one))
+            self._copied.discard(one)
         self._local.remove(one)
 
     def _keys(self) -> list[tuple[Generation, str]]:

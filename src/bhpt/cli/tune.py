@@ -18,6 +18,7 @@ from bhpt.cli.final_report import print_report
 from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.domain.objective import Direction
+from bhpt.executors.ray_options import Ray
 from bhpt.spaces import load_configs, load_space
 from bhpt.storage import Address
 from bhpt.study import Training
@@ -27,6 +28,7 @@ from bhpt.trainers.specs import Command, Imported, TrainerSpec
 from bhpt.tuning import Options, Paused, Result
 from bhpt.tuning import resume as resume_study
 from bhpt.tuning import tune as tune_study
+from bhpt.tuning.executor_choice import ExecutorChoice
 from bhpt.tuning.tune import IfExists
 from bhpt.views.consoles import page
 from bhpt.views.formatting import printable, resume_command
@@ -52,6 +54,40 @@ Gpus = Annotated[
 Threads = Annotated[
     int | None,
     typer.Option(help="Threads of each worker; its share of the cores if not given.", metavar="N"),
+]
+Where = Annotated[
+    str, typer.Option("--executor", help="Where units run: local or ray.", metavar="WHERE")
+]
+ClusterAddress = Annotated[
+    str | None,
+    typer.Option("--address", help="With --executor ray: of the cluster, such as HOST:6379."),
+]
+Cpus = Annotated[
+    float | None,
+    typer.Option(help="With --executor ray: cores of each worker, 1 if not given.", metavar="N"),
+]
+Resources = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--resource",
+        help="With --executor ray: what else each worker needs; may be repeated.",
+        metavar="NAME=N",
+    ),
+]
+SharedFiles = Annotated[
+    bool,
+    typer.Option(
+        "--shared-files",
+        help="With --executor ray: the study's folder has the same path on every node.",
+    ),
+]
+CheckpointsAt = Annotated[
+    str | None,
+    typer.Option(
+        "--checkpoints",
+        help="Where checkpoints lie if not beside the study: s3://BUCKET/PATH, or any fsspec path.",
+        metavar="URL",
+    ),
 ]
 StopWhen = Annotated[
     float | None,
@@ -159,6 +195,12 @@ def tune(
     gpus_per_worker: Gpus = None,
     threads_per_worker: Threads = None,
     track: Track = None,
+    where_units_run: Where = "local",
+    address: ClusterAddress = None,
+    cpus_per_worker: Cpus = None,
+    resources: Resources = None,
+    shared_files: SharedFiles = False,
+    checkpoints: CheckpointsAt = None,
     disk_cap: DiskCap = None,
     grace: Grace = 5.0,
     patience: Patience = 120.0,
@@ -166,7 +208,8 @@ def tune(
 ) -> None:
     """Find the best model that a budget can buy."""
     shown = _mode(progress)
-    options = _options(disk_cap, grace, patience, gpus_per_worker, threads_per_worker)
+    options = _options(disk_cap, grace, patience, gpus_per_worker, threads_per_worker, checkpoints)
+    executor = _executor(where_units_run, address, cpus_per_worker, resources, shared_files)
     spec = _spec(trainer, command, loss_regex)
     objective = _objective(metric, direction)
     parsed = Budget.parse(budget, price_per_hour)
@@ -201,6 +244,7 @@ def tune(
             track=track or (),
             progress=shown,
             options=options,
+            executor=executor,
             note=_to_stderr,
         ),
     )
@@ -232,6 +276,12 @@ def resume(
     gpus_per_worker: Gpus = None,
     threads_per_worker: Threads = None,
     track: Track = None,
+    where_units_run: Where = "local",
+    address: ClusterAddress = None,
+    cpus_per_worker: Cpus = None,
+    resources: Resources = None,
+    shared_files: SharedFiles = False,
+    checkpoints: CheckpointsAt = None,
     disk_cap: DiskCap = None,
     grace: Grace = 5.0,
     patience: Patience = 120.0,
@@ -239,7 +289,8 @@ def resume(
 ) -> None:
     """Go on with a study from where it was, with more budget if you like."""
     shown = _mode(progress)
-    options = _options(disk_cap, grace, patience, gpus_per_worker, threads_per_worker)
+    options = _options(disk_cap, grace, patience, gpus_per_worker, threads_per_worker, checkpoints)
+    executor = _executor(where_units_run, address, cpus_per_worker, resources, shared_files)
     _run(
         study,
         lambda: resume_study(
@@ -251,6 +302,7 @@ def resume(
             track=track or (),
             progress=shown,
             options=options,
+            executor=executor,
             note=_to_stderr,
             without_checkpoints=without_checkpoints,
             trust=trust or _asked,
@@ -333,6 +385,42 @@ def _to_stderr(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
+def _executor(
+    where: str,
+    address: str | None,
+    cpus: float | None,
+    resources: Sequence[str] | None,
+    shared_files: bool,
+) -> ExecutorChoice:
+    """Where units run, from the options of the command line."""
+    if where == "ray":
+        return Ray(
+            address=address,
+            num_cpus=1.0 if cpus is None else cpus,
+            resources=_amounts(resources or ()),
+            shared_files=shared_files,
+        )
+    if where != "local":
+        raise Misuse(f"--executor {where!r}: use local or ray")
+    if address is not None or cpus is not None or resources or shared_files:
+        raise Misuse(
+            "--address, --cpus-per-worker, --resource and --shared-files need --executor ray"
+        )
+    return "local"
+
+
+def _amounts(texts: Sequence[str]) -> dict[str, float]:
+    """Resources from `NAME=N`."""
+    found: dict[str, float] = {}
+    for text in texts:
+        name, _, amount = text.partition("=")
+        try:
+            found[name] = float(amount)
+        except ValueError:
+            raise Misuse(f"--resource {text!r}: write NAME=N, such as tpu=1") from None
+    return found
+
+
 def _mode(text: str) -> Mode:
     for mode in get_args(Mode):
         if text == mode:
@@ -347,6 +435,7 @@ def _options(
     patience: float,
     gpus: float | None,
     threads: int | None,
+    checkpoints: str | None,
 ) -> Options:
     cap = None if disk_cap is None else size_in_bytes(disk_cap)
     return Options(
@@ -356,6 +445,7 @@ def _options(
         patience_s=patience,
         gpus_per_worker=gpus,
         threads_per_worker=threads,
+        checkpoints=checkpoints,
     )
 
 

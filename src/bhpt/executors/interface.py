@@ -146,7 +146,10 @@ class Executor(Protocol):
 
     @property
     def free(self) -> int:
-        """How many jobs could be submitted now."""
+        """How many jobs could be submitted now; changes in `submit`, `poll` and `can_resume` only.
+
+        Less than `slots` although nothing runs means that workers are missing: they may come.
+        """
         ...
 
     def now(self) -> float:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bhpt.domain.closing import Closing
 from bhpt.domain.errors import Misuse
 from bhpt.executors.interface import Job, Report, Running, TrainerGone
-from bhpt.executors.ray_options import RayOptions
+from bhpt.executors.ray_options import Ray
 from bhpt.executors.ray_shares import Shares
 from bhpt.executors.ray_slot import NodePlan, RaySlot
 from bhpt.executors.slot import LocalOptions
@@ -39,7 +39,7 @@ class RayExecutor(Closing):
         self,
         trainer: TrainerSpec,
         slots: int,
-        options: RayOptions = RayOptions(),  # noqa: B008  # frozen
+        options: Ray = Ray(),  # noqa: B008  # frozen
         local: LocalOptions = LocalOptions(),  # noqa: B008  # frozen
     ) -> None:
         refuse_during_import()
@@ -232,7 +232,7 @@ class RayExecutor(Closing):
         )
 
 
-def _connect(options: RayOptions) -> bool:
+def _connect(options: Ray) -> bool:
     """Connect to the cluster, unless this process is; says whether it was done here.
 
     Raises:

@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-import bhpt
 from bhpt.checkpoints.manifest import FILES
 from bhpt.domain.errors import Misuse
 from bhpt.domain.results import Failure, FailureKind
@@ -100,7 +100,7 @@ class NodeSlot:
             notes = getattr(error, "__notes__", [])
             return NodeUnusable(str(error), "\n".join(notes))
         host = os.uname().nodename
-        return NodeReady(self._executor.start_s, bhpt.__version__, os.getpid(), host)
+        return NodeReady(self._executor.start_s, version("bhpt"), os.getpid(), host)
 
     def train(self, order: bytes, checkpoint: Parcel | None) -> NodeReply:
         """Run one job to its end.

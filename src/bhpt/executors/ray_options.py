@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bhpt.domain.errors import Misuse
 
 
 @dataclass(frozen=True, slots=True)
-class RayOptions:
+class Ray:
     """A Ray cluster and the resources of one worker.
 
     Attributes:
@@ -38,6 +38,10 @@ class RayOptions:
                 raise Misuse(f"a worker cannot need {need!r} of {name}: give a number from 0")
         if not any(self.needs.values()):
             raise Misuse("a worker must need something of a node: set num_cpus, such as 1")
+
+    def with_gpus(self, gpus: float | None) -> "Ray":
+        """The same for workers with so many GPUs; None for as many as they have."""
+        return self if gpus is None else replace(self, num_gpus=gpus)
 
     @property
     def needs(self) -> dict[str, float]:

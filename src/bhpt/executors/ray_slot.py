@@ -7,16 +7,16 @@ empty ──ask──▶ asked (Ray looks for room) ──▶ ready ──give�
 
 import time
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-import bhpt
 from bhpt.checkpoints.disk import DiskFull
 from bhpt.domain.errors import Misuse
 from bhpt.domain.results import Failure, FailureKind, Usage
 from bhpt.executors.interface import Job, Report, Running
 from bhpt.executors.messages import Order, decode_reply, encode
 from bhpt.executors.ray_node import NodeReady, NodeReply, NodeSlot, NodeUnusable
-from bhpt.executors.ray_options import RayOptions
+from bhpt.executors.ray_options import Ray
 from bhpt.executors.ray_parcel import pack, unpack
 from bhpt.executors.slot import LocalOptions
 from bhpt.trainers.specs import TrainerSpec
@@ -35,7 +35,7 @@ class NodePlan:
     """What all slots of an executor share."""
 
     trainer: TrainerSpec
-    options: RayOptions
+    options: Ray
     local: LocalOptions
 
 
@@ -63,7 +63,8 @@ class RaySlot:
         self._stopped = False
         self._unpaid_s = 0.0
         self._ask_at, self._pause_s = 0.0, _FIRST_PAUSE_S
-        self._looked_at, self._lines = 0.0, ()
+        self._looked_at = 0.0
+        self._lines: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -187,9 +188,9 @@ class RaySlot:
             self.unusable = Misuse(came.message)
             self.unusable.add_note(came.tail)
             self.release()
-        elif came.version != bhpt.__version__:
+        elif came.version != (ours := version("bhpt")):
             self.unusable = Misuse(
-                f"node {came.host} has bhpt {came.version} and this driver {bhpt.__version__}: "
+                f"node {came.host} has bhpt {came.version} and this driver {ours}: "
                 "install the same on both"
             )
             self.release()

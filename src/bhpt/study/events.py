@@ -240,6 +240,7 @@ class SessionStarted:
         workers: How many units it trains side by side.
         clock: When.
         folder: Absolute path of the study's files on that host; empty if nobody noted it.
+        checkpoints: The fsspec path of its checkpoints; empty if they lie in the folder.
     """
 
     host: str
@@ -247,6 +248,7 @@ class SessionStarted:
     workers: int
     clock: float
     folder: str = ""
+    checkpoints: str = ""
 
 
 @dataclass(frozen=True, slots=True)

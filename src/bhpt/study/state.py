@@ -137,6 +137,7 @@ class State:
         unit: Epochs in a unit now.
         recent: The last reports of this session, where units may grow.
         session_from: How many attempts there were when the last driver took over.
+        checkpoints_at: The fsspec path of the checkpoints; empty if they lie in a local folder.
         events: How many events were folded.
     """
 
@@ -158,6 +159,7 @@ class State:
     unit: int = 1
     recent: tuple[Reported, ...] = ()
     session_from: int = 0
+    checkpoints_at: str = ""
     events: int = 1
 
     @property
@@ -429,7 +431,7 @@ def _(event: SessionStarted, state: State) -> State:
     }
     tried = state.tried.with_arms(ready)
     begun = _changed(state, session=event, session_from=len(state.attempts), recent=())
-    return _changed(begun, tried=tried)
+    return _changed(begun, tried=tried, checkpoints_at=event.checkpoints)
 
 
 @_apply.register

@@ -15,14 +15,17 @@ import re
 import shutil
 import tarfile
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from bhpt.checkpoints import Checkpoint, CheckpointPlace, Generation
 from bhpt.checkpoints.disk import remove_tree
 from bhpt.checkpoints.manifest import verify
 from bhpt.storage import Address, copy_store, read_store
 from bhpt.study import State, fold
+from bhpt.tuning.checkpoint_place import place_of
 from bhpt.tuning.folder import StudyFolder, best_name, logged_checkpoints
 from bhpt.tuning.folder_mark import FolderMark
 from bhpt.tuning.ownership import WrongFolder, refuse_behind, refuse_wrong_place
@@ -102,6 +105,8 @@ def _copy(address: Address, root: Path) -> Archived:
         before = StudyFolder.find(address, identity, logged)
         if before != source:
             _take(before, folder)
+        if state.checkpoints_at:
+            _fetch(place_of(state.checkpoints_at, folder, identity), logged)
         whole = _keep_whole(folder, state)
         if logged and not whole:
             refuse_wrong_place(before, reader, state)
@@ -112,6 +117,13 @@ def _copy(address: Address, root: Path) -> Archived:
 def _state(file: Path) -> State:
     with read_store(file) as reader:
         return fold(reader.read())
+
+
+def _fetch(place: CheckpointPlace, logged: Sequence[Checkpoint]) -> None:
+    """Bring checkpoints from where they lie; what is damaged there is found to be missing here."""
+    for one in logged:
+        with suppress(ValueError, OSError):
+            place.fetch(Generation(one.arm, one.generation), one.digest)
 
 
 def _take(source: StudyFolder, target: StudyFolder) -> None:

@@ -132,8 +132,8 @@ class Driver:
 
     @property
     def spent(self) -> bool:
-        """Whether nothing runs and nothing more was started."""
-        return not (self.busy or self.waiting or self._unsubmitted)
+        """Whether nothing runs and nothing more was started although something could be."""
+        return not (self.busy or self.waiting or self._unsubmitted or self._without_workers())
 
     @property
     def reached(self) -> bool:
@@ -185,9 +185,19 @@ class Driver:
 
     def _has_room(self) -> bool:
         """Whether a slot is free, and a unit in it would not be asked to end at once."""
+        return bool(self._rooms.executor.free) and not self._is_closing()
+
+    def _without_workers(self) -> bool:
+        """Whether a unit could be paid for, but no worker is there: nodes of a cluster may go."""
+        if self._rooms.executor.free or self._is_closing() or self.reached:
+            return False
+        ledger = self.state.ledger
+        return ledger.left >= ledger.budget.rules.worth_a_session(self.state.plan.training.step)
+
+    def _is_closing(self) -> bool:
+        """Whether a unit that is started now would be asked to end at once."""
         rules = self.state.ledger.budget.rules
-        closing = rules.is_closing(self.clock(), self._options.grace_s)
-        return bool(self._rooms.executor.free) and not closing
+        return rules.is_closing(self.clock(), self._options.grace_s)
 
     def take(self, came: Report) -> None:
         """Log what came of a unit: report, checkpoint and settlement in one transaction."""
@@ -244,16 +254,21 @@ class Driver:
         return self._rooms.executor.poll(max(0.001, wait))
 
     def bear(self, waited_s: float) -> None:
-        """Refuse to wait for the store for longer than the session's patience.
+        """Refuse to wait for the store, or for a worker, longer than the session's patience.
 
         Raises:
             Paused: That long has passed.
         """
-        if waited_s >= self._options.patience_s:
+        if waited_s < self._options.patience_s:
+            return
+        if not self.waiting and self._without_workers():
             raise Paused(
-                f"the study's store was locked or away for {waited_s:.0f} s: what was acknowledged "
-                "is safe, resume when it is back"
+                f"no worker was to be had for {waited_s:.0f} s: resume when the cluster has room"
             )
+        raise Paused(
+            f"the study's store was locked or away for {waited_s:.0f} s: what was acknowledged "
+            "is safe, resume when it is back"
+        )
 
     def abandon(self) -> None:
         """Stop now. What runs is trained on resume if the budget allows that, or charged."""

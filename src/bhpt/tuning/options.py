@@ -27,6 +27,9 @@ class Options:
         threads_per_worker: Threads for numerical libraries in each local worker; None for its
             share of the cores, unless the environment says otherwise.
         variables: Further variables for the environment of local workers.
+        checkpoints: An fsspec path such as `s3://bucket/team` under which the study's checkpoints
+            lie, each study in a folder of its own there; None for the study's local folder, or
+            for where they lay in the sessions before.
     """
 
     grace_s: float = 5.0
@@ -39,6 +42,7 @@ class Options:
     gpus_per_worker: float | None = None
     threads_per_worker: int | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
+    checkpoints: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse what could not work."""

@@ -66,7 +66,7 @@ def refuse_wrong_place(folder: StudyFolder, study: Reader, state: State) -> None
         WrongFolder: One of these.
     """
     logged = logged_checkpoints(state)
-    if logged and not folder.present(logged):
+    if logged and not state.checkpoints_at and not folder.present(logged):
         raise WrongFolder(
             f"none of the {len(logged)} checkpoints of {study.address} is in {folder.root}"
             f"{_last_seen(study)}: resume where they are, or move them here; {_WAY_OUT}"

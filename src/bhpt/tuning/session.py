@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from bhpt.checkpoints import LocalFolder, is_disk_full
+from bhpt.checkpoints import PlaceAway, is_disk_full
 from bhpt.domain import Misuse
 from bhpt.domain.budget import Budget
 from bhpt.executors import Executor
@@ -16,6 +16,7 @@ from bhpt.study import Journal, State, fold
 from bhpt.study.creation import note_of_other_weights
 from bhpt.study.events import BudgetAdded, Event, SessionStarted, StudyCreated
 from bhpt.trackers import tracking
+from bhpt.tuning.checkpoint_place import path_of, place_of, refuse_bad_path
 from bhpt.tuning.checkpoint_session import CheckpointSession
 from bhpt.tuning.driver import Driver, Rooms, Watch, drive
 from bhpt.tuning.errors import Paused, TrainerBroken
@@ -47,6 +48,7 @@ def create(
     """
     if address.file is not None and os.path.lexists(address.file):
         raise exists(address.file)
+    refuse_bad_path(request.options.checkpoints)
     identity = new_identity()
     folder = StudyFolder.new(address, identity)
     folder.require_writable()
@@ -89,6 +91,7 @@ def go_on(
         without_checkpoints: Whether a wrong folder is set aside rather than refused.
         trust: Whether to run a remembered trainer that is unknown here, or whom to ask.
     """
+    refuse_bad_path(request.options.checkpoints)
     if not without_checkpoints:
         _refuse_behind(address)
     with open_store(address, _WRITER_PATIENCE_S) as store:
@@ -194,9 +197,8 @@ def _session(
         clock += unseen + executor.start_s
     if more is not None:
         journal.record(BudgetAdded(more, clock))
-    checkpoints = CheckpointSession(
-        folder, LocalFolder(folder.checkpoints), journal.state, options.checkpoint_cap
-    )
+    path = path_of(store.address, store.identity(), state, options.checkpoints)
+    checkpoints = _checkpoints(store, journal, folder, path, options.checkpoint_cap)
     study = tracked_study(store.address, store.identity(), state)
     with tracking(hooks.trackers, study, hooks.note) as offer:
         rooms = Rooms(
@@ -214,8 +216,8 @@ def _session(
         )
         driver = Driver(rooms, options, clock)
         offer(state)
-        status = _driven(driver, _started(setup.workers, clock, folder), unseen)
-    checkpoint = folder.best_checkpoint(driver.state.best)
+        status = _driven(driver, _started(setup.workers, clock, folder, path), unseen)
+    checkpoint = checkpoints.best_checkpoint(driver.state.best)
     return result_of(driver.state, status, str(store.address), checkpoint)
 
 
@@ -231,6 +233,9 @@ def _driven(driver: Driver, session: SessionStarted, unseen_s: float) -> Status:
             if not driver.waiting:  # otherwise the store is away: there is nowhere to say so
                 driver.end(str(error), time.sleep)
             raise
+        except PlaceAway as error:
+            driver.abandon()
+            raise Paused(str(error)) from error
         except OSError as error:
             if is_disk_full(error):
                 raise Paused(f"the disk is full ({error}): free some space and resume") from error
@@ -238,9 +243,24 @@ def _driven(driver: Driver, session: SessionStarted, unseen_s: float) -> Status:
     return status
 
 
-def _started(workers: int, clock: float, folder: StudyFolder) -> SessionStarted:
+def _checkpoints(
+    store: Store, journal: Journal, folder: StudyFolder, path: str, cap: int | None
+) -> CheckpointSession:
+    """What keeps the checkpoints of a session.
+
+    Raises:
+        Paused: The place where they lie does not answer.
+    """
+    place = place_of(path, folder, store.identity())
+    try:
+        return CheckpointSession(folder, place, journal.state, cap, shared=bool(path))
+    except PlaceAway as error:
+        raise Paused(str(error)) from error
+
+
+def _started(workers: int, clock: float, folder: StudyFolder, path: str) -> SessionStarted:
     where = str(folder.root.absolute())
-    return SessionStarted(socket.gethostname(), os.getpid(), workers, clock, where)
+    return SessionStarted(socket.gethostname(), os.getpid(), workers, clock, where, path)
 
 
 def _parsed(more: str | Budget | None, budget: Budget) -> Budget | None:

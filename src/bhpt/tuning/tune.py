@@ -12,7 +12,6 @@ from typing import Literal, get_args
 from bhpt.domain import Memory, Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.domain.objective import Direction
-from bhpt.executors import Executor, LocalExecutor, LocalOptions
 from bhpt.policies.interface import Policy, refuse_side_by_side
 from bhpt.policies.registry import make_policy
 from bhpt.storage import Address, Exists, create_store, open_store
@@ -22,30 +21,17 @@ from bhpt.study.study import policy_name
 from bhpt.trackers import Tracker, find_tracker
 from bhpt.trainers.specs import TrainerSpec, check_names, spec_of, spec_to_json
 from bhpt.tuning.driver import Watch
+from bhpt.tuning.executor_choice import ExecutorChoice, executor_maker
 from bhpt.tuning.finished_units import OnUnit
 from bhpt.tuning.options import Options
 from bhpt.tuning.result import Result
 from bhpt.tuning.session import create, go_on, more_than_stored
-from bhpt.tuning.session_setup import MakeExecutor, SessionHooks, SessionRequest
+from bhpt.tuning.session_setup import SessionHooks, SessionRequest
 from bhpt.tuning.trust import Ask
 from bhpt.views.live_view import Mode
 
 IfExists = Literal["error", "resume"]
 """What `tune` does where the study is there already."""
-
-
-def local_executor(trainer: TrainerSpec, workers: int, logs: Path, options: Options) -> Executor:
-    """Worker processes on this machine, started, so that the trainer is known to work."""
-    local = LocalOptions(
-        grace_s=options.grace_s,
-        start_limit_s=options.start_limit_s,
-        threads=options.threads_per_worker,
-        gpus=options.gpus_per_worker,
-        variables=options.variables,
-    )
-    executor = LocalExecutor(trainer, workers, logs, local)
-    executor.start()
-    return executor
 
 
 def stored(where: str | Path) -> Keep:
@@ -90,7 +76,7 @@ def tune(
     options: Options = Options(),  # noqa: B008  # frozen
     watch: Watch | None = None,
     memory: Memory | None = None,
-    make_executor: MakeExecutor = local_executor,
+    executor: ExecutorChoice = "local",
     note: Callable[[str], None] = _warn,
 ) -> Result:
     """Find the best model that a budget can buy.
@@ -125,7 +111,8 @@ def tune(
         options: How the session runs.
         watch: Called now and then with the study and what runs, instead of `progress`.
         memory: Holds what the study's predictor prepares, for a `watch` that predicts too.
-        make_executor: Where units run.
+        executor: Where units run: "local" worker processes, a "ray" cluster, `bhpt.Ray(...)` with
+            its address and resources, or a function that makes an executor.
         note: Called with a line that the user should read; a warning if nobody else takes it.
 
     Returns:
@@ -158,9 +145,8 @@ def tune(
     )
     check_names(spec, fold(first).configs)
     address = Address.parse(study if study is not None else _new_study(spec))
-    request = SessionRequest(
-        spec, chosen, workers, make_executor, _with_gpus(options, gpus_per_worker)
-    )
+    make = executor_maker(executor)
+    request = SessionRequest(spec, chosen, workers, make, _with_gpus(options, gpus_per_worker))
     named = policy if isinstance(policy, str) else None
     trackers = [find_tracker(one) for one in track]
     hooks = SessionHooks(
@@ -189,7 +175,7 @@ def resume(
     options: Options = Options(),  # noqa: B008  # frozen
     watch: Watch | None = None,
     memory: Memory | None = None,
-    make_executor: MakeExecutor = local_executor,
+    executor: ExecutorChoice = "local",
     note: Callable[[str], None] = _warn,
     without_checkpoints: bool = False,
     trust: bool | Ask = False,
@@ -211,7 +197,8 @@ def resume(
         options: How the session runs.
         watch: Called now and then with the study and what runs, instead of `progress`.
         memory: Holds what the study's predictor prepares, for a `watch` that predicts too.
-        make_executor: Where units run.
+        executor: Where units run: "local" worker processes, a "ray" cluster, `bhpt.Ray(...)` with
+            its address and resources, or a function that makes an executor.
         note: Called with a line that the user should read; a warning if nobody else takes it.
         without_checkpoints: Whether to go on although the study's folder is missing, of another
             study or ahead of it. What is there is set aside, never removed, and what is needed
@@ -226,9 +213,8 @@ def resume(
     """
     spec = None if trainer is None else spec_of(trainer)
     chosen = make_policy(policy) if isinstance(policy, str) else policy
-    request = SessionRequest(
-        spec, chosen, workers, make_executor, _with_gpus(options, gpus_per_worker)
-    )
+    make = executor_maker(executor)
+    request = SessionRequest(spec, chosen, workers, make, _with_gpus(options, gpus_per_worker))
     named = policy if isinstance(policy, str) else None
     trackers = [find_tracker(one) for one in track]
     hooks = SessionHooks(
