@@ -95,10 +95,12 @@ def write_private(path: Path, content: bytes) -> None:
 
 def remove_tree(path: Path) -> None:
     """Remove whatever is at `path`, never what a symbolic link in it points to."""
-    if not os.path.lexists(path):
+    try:
+        kind = path.lstat().st_mode
+    except FileNotFoundError:  # never there, or another removal was faster
         return
-    if not stat.S_ISDIR(path.lstat().st_mode):
-        path.unlink()
+    if not stat.S_ISDIR(kind):
+        path.unlink(missing_ok=True)
         return
     while os.path.lexists(path):
         try:
