@@ -294,9 +294,10 @@ class Driver:
                 raise Paused("the study's store is locked by another program: resume later")
             sleep(self._options.tick_s)
             waited += self._options.tick_s
-        with suppress(DiskFull):  # its arm still has it; the next session makes the copy
+        with suppress(DiskFull, PlaceAway):  # its arm still has it; the next session makes the copy
             self._rooms.checkpoints.keep_best(self.state)
-        self._rooms.checkpoints.finish()
+        with suppress(PlaceAway):  # what is still to be removed there goes with the next session
+            self._rooms.checkpoints.finish()
 
     def _record(self, *events: Event) -> None:
         """Log events, or let them wait while the store is locked."""

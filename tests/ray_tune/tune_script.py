@@ -1,10 +1,11 @@
-"""A Tune experiment in a process of its own: `python -m tests.ray.tune_script FOLDER [restore]`."""
+"""A Tune experiment in a process of its own: `-m tests.ray_tune.tune_script FOLDER [restore]`."""
 
 import json
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import ray
 from ray import tune
@@ -15,7 +16,7 @@ from tests.executors.ray_clusters import local_ray
 BUDGET = 24
 
 
-def train(config: dict[str, float]) -> None:
+def train(config: dict[str, Any]) -> None:
     """A curve that falls; it goes on from its checkpoint."""
     done = 0
     checkpoint = tune.get_checkpoint()

@@ -22,7 +22,7 @@ _ROOT = Path(__file__).parents[2]
 
 def _start(root: Path, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.ray.tune_script", str(root), *words],
+        [sys.executable, "-m", "tests.ray_tune.tune_script", str(root), *words],
         cwd=_ROOT,
         stdout=subprocess.PIPE,
         stderr=(root / "stderr").open("a"),
