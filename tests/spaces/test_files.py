@@ -55,3 +55,30 @@ def test_yaml_without_its_library_says_what_to_do(
     monkeypatch.setitem(sys.modules, "yaml", None)
     with pytest.raises(Misuse, match="pyyaml"):
         load_space(_written(tmp_path, "a.yaml", "lr: {min: 0.1, max: 1.0}"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "lr: {min: 0.1, max: 1.0}\nlr: 3\n",
+        "lr: {min: 0.1, min: 0.2, max: 1.0}\n",
+        "- {a: 1, b: 2, a: 3}\n",
+        '"lr": 3\nlr: 4\n',
+    ],
+)
+def test_a_key_that_is_there_twice_is_refused_in_yaml(tmp_path: Path, text: str) -> None:
+    with pytest.raises(Misuse, match="twice"):
+        load_space(_written(tmp_path, "a.yaml", text))
+
+
+def test_yaml_that_shares_parts_is_read(tmp_path: Path) -> None:
+    shared = "a: &range {min: 0.1, max: 1.0}\nb: *range\nc: {<<: *range, log: true}\n"
+    space = load_space(_written(tmp_path, "a.yaml", shared))
+    assert isinstance(space, Space)
+    assert set(space.names) == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize("text", ["a: 2001-99-99", "a: [", "", "[" * 5000, "? {a: 1}\n: 2"])
+def test_odd_yaml_is_misuse(tmp_path: Path, text: str) -> None:
+    with pytest.raises(Misuse):
+        load_space(_written(tmp_path, "a.yaml", text))

@@ -1,16 +1,12 @@
 """Read a search space or a list of configurations from a file."""
 
 import json
-import re
 from pathlib import Path
-from types import ModuleType
 
 from bhpt.domain import Misuse
 from bhpt.spaces.configs import Config, plain_configs
-from bhpt.spaces.short_form import first_line, refuse_pairs
+from bhpt.spaces.short_form import first_line, refuse_pairs, refuse_twice
 from bhpt.spaces.space import Space, parse_space
-
-_EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
 
 
 def load_space(path: str | Path) -> Space | list[Config]:
@@ -76,34 +72,20 @@ def _parse(file: Path, text: str) -> object:
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """A dictionary of JSON, refused if it names anything twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice!r} is there twice: keep one of them")
-    return found
+    refuse_twice([name for name, _ in pairs])
+    return dict(pairs)
 
 
 def _parse_yaml(file: Path, text: str) -> object:
     try:
-        import yaml  # type: ignore[import-untyped,unused-ignore]
+        from bhpt.spaces.yaml_text import NotYaml, parse_yaml
     except ImportError:
         raise Misuse(f"{file}: reading YAML needs pyyaml; install it or use JSON") from None
     try:
-        parsed: object = yaml.load(text, _loader(yaml))
-    except yaml.YAMLError as error:
+        return parse_yaml(text)
+    except NotYaml as error:
         raise Misuse(f"{file} is not valid YAML: {first_line(error)}") from None
+    except ValueError as error:  # a key that is there twice, or a date that is none
+        raise Misuse(f"{file}: {first_line(error)}") from None
     except RecursionError:
         raise Misuse(f"{file} is nested too deeply to be a space") from None
-    return parsed
-
-
-def _loader(yaml: ModuleType) -> type:
-    """PyYAML's safe loader, which also takes `1e-5` for a number as JSON and YAML 1.2 do."""
-
-    class Loader(yaml.SafeLoader):  # type: ignore[misc,name-defined]
-        pass
-
-    Loader.add_implicit_resolver("tag:yaml.org,2002:float", _EXPONENT, list("-+0123456789."))
-    loader: type = Loader
-    return loader
