@@ -12,7 +12,8 @@ a file or on PostgreSQL. After each step:
     and everything that was acknowledged before is still there, word for word.
 
 What is damaged beyond use must be refused without a change; then it is put back, as a person would
-from a copy. `--seed` repeats the same attacks; when a process is hit is up to the machine.
+from a copy. `--seed` repeats the same attacks and `--first` begins with any of them; when a process
+is hit is up to the machine.
 """
 
 import argparse
@@ -46,6 +47,7 @@ from bhpt.tuning.folder_mark import FolderMark
 
 _EPOCHS = 400  # that an arm may train: far more than it gets
 _BUDGET = 80
+_STUDIES = 1  # tells the draws of a study from those of a step
 _GONE_S = 30.0
 _END_S = 120.0
 _LONGEST_LIFE_S = 20.0
@@ -80,10 +82,14 @@ class Target:
         return Address.parse(self.where).file
 
     def exists(self) -> bool:
-        """Whether it was created."""
+        """Whether it was created, sound or not."""
+        if self.file is not None:
+            return os.path.lexists(self.file)
         try:
             peek_store(self.where).close()
-        except Misuse:
+        except Misuse as error:
+            if "there is no study" not in str(error):
+                raise
             return False
         return True
 
@@ -234,12 +240,12 @@ def database(target: Target, rng: Rng) -> None:
     """The server is restarted; a driver must survive that."""
     pid = target.start()
     status = _live(target, pid, rng)
-    if target.server is not None and target.exists():
+    if target.server is not None:
         target.server.stop()
         time.sleep(rng.uniform(0.0, 1.0))
         target.server.start()
-    if status is None:
-        _end(target, pid, rng, signal.SIGKILL)
+    if status is None:  # one that finds no server when it begins says so, and ends
+        _end(target, pid, rng, signal.SIGKILL, may_say="cannot be reached")
 
 
 def log_file(target: Target, rng: Rng) -> None:
@@ -312,15 +318,18 @@ def _position(target: Target) -> int:
     return 0 if mark is None else mark.position
 
 
-def _end(target: Target, pid: int, rng: Rng, sign: signal.Signals) -> None:
-    """Let a driver live, and end it; one that ends by itself must have succeeded."""
+def _end(
+    target: Target, pid: int, rng: Rng, sign: signal.Signals, may_say: str | None = None
+) -> None:
+    """Let a driver live, and end it; one that ends by itself must have succeeded, or say why."""
     status = _live(target, pid, rng)
     if status is None:
         os.kill(pid, sign)
         status = wait_for(pid, _END_S)
         _require(status is not None, f"{sign.name} did not end the driver")
         return
-    _require(status == 0, f"a driver ended with {status}: {target.said()}")
+    explained = may_say is not None and may_say in target.said()
+    _require(status == 0 or explained, f"a driver ended with {status}: {target.said()}")
 
 
 def _damaged(target: Target, file: Path, rng: Rng) -> None:
@@ -382,8 +391,9 @@ def _put_back(file: Path, whole: dict[Path, bytes]) -> None:
         path.write_bytes(content)
 
 
-def new_target(root: Path, rng: Rng, number: int, server: PostgresServer | None) -> Target:
+def new_target(root: Path, seed: int, number: int, server: PostgresServer | None) -> Target:
     """Another study to attack."""
+    rng = np.random.default_rng((seed, number, _STUDIES))
     home = root / f"study-{number}"
     home.mkdir()
     on_server = server is not None and rng.random() < 0.4
@@ -397,21 +407,24 @@ def new_target(root: Path, rng: Rng, number: int, server: PostgresServer | None)
     )
 
 
-def attack(root: Path, steps: int, seed: int, server: PostgresServer | None) -> Counter[str]:
+def attack(root: Path, steps: range, seed: int, server: PostgresServer | None) -> Counter[str]:
     """Attack one study after another; how often each attack was made.
+
+    What a step does follows from the seed and its number alone, so that any of them can be
+    repeated without those before it.
 
     Raises:
         Broken: An invariant does not hold; the message says which, where and after what.
     """
-    rng = np.random.default_rng(seed)
     counts: Counter[str] = Counter()
     number = 0
-    target = new_target(root, rng, number, server)
-    for step in range(steps):
+    target = new_target(root, seed, number, server)
+    for step in steps:
+        rng = np.random.default_rng((seed, step))
         chosen = ATTACKS[int(rng.integers(len(ATTACKS)))]
         os.environ[TOKEN_VARIABLE] = target.token
         try:
-            chosen(target, np.random.default_rng((seed, step)))
+            chosen(target, rng)
             state = target.check()
         except (Broken, Misuse) as error:
             raise Broken(
@@ -424,7 +437,7 @@ def attack(root: Path, steps: int, seed: int, server: PostgresServer | None) -> 
             print(f"{step + 1} steps, study {number} at {done} units", flush=True)
         if state is not None and not state.open and state.ledger.left < 1:
             number += 1
-            target = new_target(root, rng, number, server)
+            target = new_target(root, seed, number, server)
     os.environ.pop(TOKEN_VARIABLE, None)
     return counts
 
@@ -433,6 +446,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="the step to begin with")
     parser.add_argument("--no-server", action="store_true", help="files only")
     asked = parser.parse_args(arguments)
     root = Path(tempfile.mkdtemp(prefix="bhpt-fuzz-"))
@@ -445,7 +459,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except Unavailable as error:
             print(f"files only: {error}")
     try:
-        counts = attack(root, asked.steps, asked.seed, server)
+        counts = attack(root, range(asked.first, asked.first + asked.steps), asked.seed, server)
     finally:
         if server is not None:
             server.stop()

@@ -7,6 +7,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from bhpt.executors.guard import TOKEN_VARIABLE
+
 
 class Unavailable(RuntimeError):
     """The programs that are needed are not installed."""
@@ -58,7 +60,11 @@ def _binaries() -> Path | None:
 
 
 def _call(*words: str | Path) -> None:
+    """Run a program as another user than root, without the mark of what is being tested."""
     unprivileged: list[str] = []
     if os.geteuid() == 0:  # PostgreSQL refuses to run as root
         unprivileged = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    subprocess.run([*unprivileged, *words], check=True, capture_output=True, cwd="/")
+    environment = {name: value for name, value in os.environ.items() if name != TOKEN_VARIABLE}
+    subprocess.run(
+        [*unprivileged, *words], check=True, capture_output=True, cwd="/", env=environment
+    )

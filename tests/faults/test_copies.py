@@ -19,6 +19,7 @@ from bhpt.testing.event_logs import FIRST, notes
 from bhpt.tuning import Options, resume, tune
 from bhpt.tuning.archive import write_archive
 from bhpt.tuning.folder import StudyFolder
+from bhpt.tuning.folder_mark import FolderMark
 from tests.faults.cases import ROOT, Drivers, events_of, eventually, has_reports, sound
 from tests.storage.conftest import postgres_url  # noqa: F401  # a fixture
 from tests.study.cases import Greedy
@@ -225,6 +226,29 @@ def test_a_damaged_mark_is_no_proof_and_is_written_anew(tmp_path: Path, content:
     (tmp_path / "net.db.files" / "study.json").write_bytes(content)
     resume(tmp_path / "net.db", "2 epochs", **_HOW)  # type: ignore[arg-type]
     assert not _dropped(tmp_path / "net.db")
+
+
+def test_no_flipped_bit_makes_a_mark_speak_against_its_study(tmp_path: Path) -> None:
+    mark = FolderMark("0123abcd", 87, "ef" * 32)
+    mark.write(tmp_path)
+    whole = (tmp_path / "study.json").read_bytes()
+    for bit in range(8 * len(whole)):
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        (tmp_path / "study.json").write_bytes(damaged)
+        assert FolderMark.read(tmp_path) in (None, mark)
+
+
+def test_a_mark_of_before_had_no_checksum(tmp_path: Path) -> None:
+    (tmp_path / "study.json").write_text('{"identity": "a", "position": 3, "digest": "b"}')
+    assert FolderMark.read(tmp_path) == FolderMark("a", 3, "b")
+
+
+def test_a_damaged_mark_beside_no_checkpoint_stops_nobody(tmp_path: Path) -> None:
+    arms = [{"x": 0.2}]
+    tune(generator, arms, "3 epochs", 1, tmp_path / "g.db", max_epochs=9, **_HOW)  # type: ignore[arg-type]
+    (tmp_path / "g.db.files" / "study.json").write_bytes(b"{")
+    assert resume(tmp_path / "g.db", "6 epochs", **_HOW).state.reports > 3  # type: ignore[arg-type]
 
 
 def test_names_on_servers_share_no_folder(

@@ -100,10 +100,15 @@ class StudyFolder:
 
     @property
     def holds_checkpoints(self) -> bool:
-        """Whether any study has put a checkpoint or its mark here."""
+        """Whether any study has put a checkpoint here."""
         arms = self.checkpoints.is_dir() and any(self.checkpoints.glob("arm-*/gen-*"))
         kept = self.best.is_dir() and any(self.best.iterdir())
-        return arms or kept or os.path.lexists(self.root / MARK)
+        return arms or kept
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether any study has put its mark here, readable or not."""
+        return os.path.lexists(self.root / MARK)
 
     def present(self, logged: Sequence[Checkpoint]) -> int:
         """How many of the logged checkpoints are here, whole or not."""

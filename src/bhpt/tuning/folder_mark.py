@@ -2,9 +2,11 @@
 
 The mark is a small file in the study's folder. It is written after the log has acknowledged
 events, so it is never ahead of a log that is whole: a log that lacks the marked event was copied
-without its write-ahead log, restored from an older copy, or damaged.
+without its write-ahead log, restored from an older copy, or damaged. A checksum tells a mark that
+is itself damaged: it says nothing, and must not speak against a log that is whole.
 """
 
+import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -18,6 +20,7 @@ from bhpt.study.events import Event
 
 NAME = "study.json"
 _LARGEST = 1 << 16
+_CHECKSUM = 16  # hexadecimal digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +45,19 @@ class FolderMark:
             with os.fdopen(descriptor, "rb") as file:
                 fields = json.loads(file.read(_LARGEST))
             mark = cls(fields["identity"], fields["position"], fields["digest"])
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            checksum = fields.get("checksum")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
         right = isinstance(mark.identity, str) and isinstance(mark.digest, str)
-        return mark if right and type(mark.position) is int and mark.position >= 0 else None
+        if not right or type(mark.position) is not int or mark.position < 0:
+            return None
+        earlier_version = checksum is None  # wrote marks without one
+        return mark if earlier_version or checksum == mark.checksum() else None
+
+    def checksum(self) -> str:
+        """Of all fields."""
+        text = json.dumps([self.identity, self.position, self.digest])
+        return hashlib.sha256(text.encode()).hexdigest()[:_CHECKSUM]
 
     def write(self, root: Path, *, durable: bool = False) -> None:
         """Replace the mark of a folder in one step.
@@ -56,7 +68,8 @@ class FolderMark:
                 which is true as well.
         """
         temporary = root / f".{NAME}.tmp"
-        write_private(temporary, (json.dumps(asdict(self)) + "\n").encode())
+        fields = {**asdict(self), "checksum": self.checksum()}
+        write_private(temporary, (json.dumps(fields) + "\n").encode())
         if durable:
             sync(temporary)
         os.rename(temporary, root / NAME)  # noqa: PTH104  # one syscall

@@ -24,7 +24,7 @@ def refuse_occupied(folder: StudyFolder) -> None:
     Raises:
         WrongFolder: It does.
     """
-    if folder.holds_checkpoints:
+    if folder.holds_checkpoints or folder.is_marked:
         raise WrongFolder(
             f"{folder.root} holds checkpoints of another study: move it away or name another study"
         )
