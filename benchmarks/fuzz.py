@@ -208,7 +208,8 @@ def worker(target: Target, rng: Rng) -> None:
         if others:
             with suppress(ProcessLookupError):  # it has just ended
                 os.kill(others[int(rng.integers(len(others)))], signal.SIGKILL)
-        _end(target, pid, rng, signal.SIGKILL)
+        # before any worker has imported the trainer nobody knows whether it can be
+        _end(target, pid, rng, signal.SIGKILL, may_say="while it imported")
 
 
 def clock(target: Target, rng: Rng) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from bhpt.cli.doctor import study_findings
 from bhpt.cli.final_report import print_report
 from bhpt.cli.main import run
 from bhpt.domain import Misuse
@@ -53,6 +54,18 @@ def test_damage_to_one_copy_leaves_the_other(tmp_path: Path, place: str) -> None
     assert (result.best_checkpoint / "net.json").read_text() == '{"epoch": 5}'
 
 
+@pytest.mark.parametrize(("place", "found"), [("best", "copies it again"), ("", "LOST")])
+def test_the_doctor_sees_a_damaged_best_model(tmp_path: Path, place: str, found: str) -> None:
+    _made(tmp_path)
+    (before,) = (one for one in study_findings(str(tmp_path / "net.db")) if "best" in one.what)
+    assert before.sound
+    for path in (tmp_path / "net.db.files" / place).rglob("net.json"):
+        path.write_text("?")
+    (after,) = (one for one in study_findings(str(tmp_path / "net.db")) if "best" in one.what)
+    assert after.sound is False
+    assert found in after.text
+
+
 def test_a_lost_best_model_is_said_and_is_a_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -67,6 +80,8 @@ def test_a_lost_best_model_is_said_and_is_a_failure(
     assert "LOST" in captured.get()
     assert run(["resume", str(tmp_path / "net.db"), "--policy", "random", "--progress", "off"]) == 1
     assert "damaged or removed" in capsys.readouterr().err
+    assert run(["status", str(tmp_path / "net.db")]) == 0
+    assert "LOST" in capsys.readouterr().out
 
 
 def test_a_trainer_that_keeps_writing_loses_nothing_else(tmp_path: Path) -> None:

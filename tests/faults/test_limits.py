@@ -35,6 +35,11 @@ def _workers(drivers: Drivers) -> set[int]:
     return {pid for pid in members(drivers.token) if b"executors.worker" in _command(pid)}
 
 
+def _guards(drivers: Drivers) -> set[int]:
+    """Processes that keep the limits."""
+    return {pid for pid in members(drivers.token) if b"guard.py\0" in _command(pid)}
+
+
 def _command(pid: int) -> bytes:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -68,11 +73,11 @@ def test_a_guard_that_was_killed_is_told_again(tmp_path: Path) -> None:
     drivers, file = Drivers(), tmp_path / "net.db"
     driver = drivers.start("-c", _RUN, str(file), "$0.006", cwd=ROOT)
     eventually(lambda: _started(file))
-    (guard,) = [pid for pid in members(drivers.token) if b"guard.py" in _command(pid)]
+    (guard,) = _guards(drivers)
     os.kill(guard, signal.SIGKILL)
 
     def other() -> bool:
-        found = [pid for pid in members(drivers.token) if b"guard.py" in _command(pid)]
+        found = _guards(drivers)
         return bool(found) and guard not in found
 
     eventually(other)

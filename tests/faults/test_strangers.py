@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
@@ -19,11 +20,13 @@ from bhpt.storage import Damaged, create_store, open_store, read_store
 from bhpt.storage.holder import Holder
 from bhpt.study import Training, fold
 from bhpt.study.creation import first_events
+from bhpt.study.events import Failed
 from bhpt.study.tables import Table
 from bhpt.testing.event_logs import FIRST, notes
 from bhpt.tuning import Options, resume, tune
 from bhpt.views.consoles import SafeConsole
 from tests.executors.helpers import eventually, lives
+from tests.faults.cases import events_of
 from tests.study.cases import Greedy
 from tests.tuning.trainers import Net
 
@@ -169,12 +172,41 @@ class Daemon(Net):
         return super().step()
 
 
-def test_a_daemon_that_clears_its_environment_is_ended(tmp_path: Path) -> None:
+class KilledDaemon(Daemon):
+    """The same, in a worker that is killed in the middle of a unit, as by the kernel."""
+
+    def step(self) -> float:
+        super().step()
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError("a killed worker goes on")
+
+
+class OrphanedDaemon(Daemon):
+    """The same, and the process that waits for the worker is killed."""
+
+    def step(self) -> float:
+        super().step()
+        os.kill(os.getsid(0), signal.SIGKILL)
+        time.sleep(60.0)
+        raise AssertionError("nobody has ended the worker")
+
+
+@pytest.mark.parametrize("trainer", [Daemon, KilledDaemon, OrphanedDaemon])
+def test_a_daemon_that_clears_its_environment_is_ended(
+    tmp_path: Path, trainer: type[Daemon]
+) -> None:
     arms = [{"x": 0.2, "pid": str(tmp_path / "pid")}]
-    tune(Daemon, arms, "1 epoch", 1, tmp_path / "net.db", max_epochs=2, **_HOW)  # type: ignore[arg-type]
+    tune(trainer, arms, "1 epoch", 1, tmp_path / "net.db", max_epochs=2, **_HOW)  # type: ignore[arg-type]
+    (failed,) = _failed(tmp_path / "net.db") or (None,)
+    assert (failed is None) == (trainer is Daemon)
+    assert failed is None or (failed.kind, "SIGKILL" in failed.message) == ("crashed", True)
     pid = json.loads((tmp_path / "pid").read_text())
     try:
         eventually(lambda: not lives(pid))
     finally:
         if lives(pid):
             os.kill(pid, signal.SIGKILL)
+
+
+def _failed(file: Path) -> list[Failed]:
+    return [event for event in events_of(file) if isinstance(event, Failed)]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import bhpt
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import Task
-from bhpt.domain import Curves, FloatArray, View
+from bhpt.domain import Curves, FloatArray, Memory, View
 from bhpt.policies.interface import Policy
 from bhpt.policies.registry import make_policy
 from bhpt.policies.schedules import halving_rungs, ladder
@@ -90,10 +90,10 @@ class Shop:
 def test_any_interleaving_gives_the_same_decisions_with_and_without_memory(
     task: Task, name: str, budget: int, workers: int, data: st.DataObject
 ) -> None:
-    """Reports in any order, arms added at any time; the policy is new, kept, or kept since some
-    earlier moment, or has followed another study in between."""
+    """Reports in any order, arms added at any time; what is remembered is all, nothing, that of
+    some earlier moment, or of another study in between; the policy is one object, or a new one."""
     shop = Shop(task, budget, data.draw(st.integers(1, task.arms)))
-    kept, stale = make_policy(name), make_policy(name)
+    policy, kept, stale = make_policy(name), Memory(), Memory()
     waited = False
     while True:
         if shop.flying and (waited or len(shop.flying) >= workers or data.draw(st.booleans())):
@@ -101,11 +101,13 @@ def test_any_interleaving_gives_the_same_decisions_with_and_without_memory(
         if data.draw(st.integers(0, 5)) == 0:
             shop.grow()
         view = shop.view()
-        found = [policy.decide(view) for policy in (kept, make_policy(name))]
+        found = [policy.decide(replace(view, memory=memory)) for memory in (kept, Memory())]
+        found.append(make_policy(name).decide(replace(view, memory=kept)))
         if data.draw(st.booleans()):
-            found.append(stale.decide(view))
+            found.append(policy.decide(replace(view, memory=stale)))
         if data.draw(st.integers(0, 5)) == 0:
-            stale.decide(replace(view, curves=view.curves.first(len(view.curves.reports) // 2)))
+            earlier = view.curves.first(len(view.curves.reports) // 2)
+            policy.decide(replace(view, curves=earlier, memory=stale))
         arms = {None if one is None else one.arm for one in found}
         assert len(arms) == 1
         waited = (arm := arms.pop()) is None

@@ -31,10 +31,11 @@ from bhpt.executors import Job, LocalExecutor
 from bhpt.storage import Damaged, create_store, read_store
 from bhpt.study import NewerVersion, Plan, Training, fold
 from bhpt.study.creation import first_events, note_of_other_weights
+from bhpt.study.state import Best
 from bhpt.trainers.specs import Imported
-from bhpt.tuning.folder import logged_checkpoints
+from bhpt.tuning.folder import StudyFolder, logged_checkpoints
 from bhpt.views.consoles import page
-from bhpt.views.formatting import one_line
+from bhpt.views.formatting import LOST, one_line
 
 _PACKAGES = ("numpy", "scipy", "ConfigSpace", "SQLAlchemy", "typer", "rich")
 _EXTRAS = {
@@ -201,6 +202,8 @@ def study_findings(study: str) -> Iterator[Finding]:
     whose = f"{seen.folder.root} is this study's and not ahead of it"
     yield Finding("folder", seen.trouble is None, seen.trouble or whose)
     yield _checkpoints(seen)
+    if state.best is not None and state.best.saved is not None:
+        yield _best_model(seen.folder, state.best)
 
 
 def _weights_of(plan: Plan) -> str:
@@ -238,3 +241,14 @@ def _checkpoints(seen: StudySnapshot) -> Finding:
     if missing or damaged:
         text += ": those arms are trained again from an earlier one, at their true cost"
     return Finding("checkpoints", not damaged and not missing, text)
+
+
+def _best_model(folder: StudyFolder, best: Best) -> Finding:
+    """Every byte of the best model, of which there is a copy beside its arm's checkpoint."""
+    found = folder.best_checkpoint(best)
+    if found is None:
+        return Finding("best model", False, f"{LOST}; more budget trains it again")
+    if folder.has_best_copy(best):
+        return Finding("best model", True, f"{found}, every byte is right")
+    text = f"its copy is damaged or missing, {found} is whole: `bhpt resume` copies it again"
+    return Finding("best model", False, text)

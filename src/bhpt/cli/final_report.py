@@ -10,6 +10,7 @@ from bhpt.domain.durations import duration
 from bhpt.reports.progress import Progress, is_exhausted, progress_of
 from bhpt.tuning import Result
 from bhpt.views.formatting import (
+    LOST,
     loss_text,
     resume_command,
     value_text,
@@ -55,7 +56,7 @@ def _best(result: Result, progress: Progress) -> Iterator[tuple[str, Text]]:
 
 def _checkpoint(result: Result) -> str:
     if result.is_checkpoint_lost:
-        return "LOST: it was saved, but has been damaged or removed since"
+        return LOST
     return str(result.best_checkpoint or "none: the trainer saves nothing")
 
 

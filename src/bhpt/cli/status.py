@@ -8,7 +8,7 @@ from rich.text import Text
 from bhpt.cli.read_study import StudySnapshot, read_snapshot
 from bhpt.reports.progress import progress_of
 from bhpt.views.consoles import page, put
-from bhpt.views.formatting import one_line, resume_command
+from bhpt.views.formatting import LOST, one_line, resume_command
 from bhpt.views.renderables import flights_table, standings_table, summary
 
 
@@ -28,9 +28,11 @@ def status(
         put(console, Text(), flights_table(progress.flights))
     if progress.standings:
         put(console, Text(), standings_table(progress.standings, progress.objective.metric))
-    checkpoint = seen.folder.best_checkpoint(seen.state.best)
-    if checkpoint is not None:
-        console.print(Text(f"\ncheckpoint of the best: {checkpoint}"), soft_wrap=True)
+    best = seen.state.best
+    if best is not None and best.saved is not None:
+        checkpoint = seen.folder.best_checkpoint(best)
+        text = Text(str(checkpoint)) if checkpoint is not None else Text(LOST, "bold red")
+        console.print(Text.assemble("\ncheckpoint of the best: ", text), soft_wrap=True)
 
 
 def _phase(seen: StudySnapshot) -> str:

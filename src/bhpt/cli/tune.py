@@ -31,7 +31,7 @@ from bhpt.tuning import tune as tune_study
 from bhpt.tuning.executor_choice import ExecutorChoice
 from bhpt.tuning.tune import IfExists
 from bhpt.views.consoles import page
-from bhpt.views.formatting import printable, resume_command
+from bhpt.views.formatting import one_line, printable, resume_command
 from bhpt.views.live_view import Mode
 
 _LOOK_S = 0.25  # between two looks at a running study
@@ -348,7 +348,9 @@ def why_nothing(result: Result) -> str:
     """Why a session ended without a best configuration."""
     state = result.state
     if not state.reports:
-        return f"no unit was finished within {state.ledger.budget}: give it a larger budget"
+        said = next((one.message for one in reversed(state.attempts) if one.message), "")
+        last = f" (the last one: {one_line(said)})" if said else ""
+        return f"no unit was finished within {state.ledger.budget}{last}: give it a larger budget"
     return f"no finite {state.plan.objective.metric} was seen: every configuration diverged"
 
 

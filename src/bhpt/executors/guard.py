@@ -12,12 +12,14 @@ The driver writes lines to it, times on the monotonic clock, which all processes
 
 and reads `ended TOKEN TIME` for each worker that was ended.
 
-Workers lead sessions of their own and carry a token in their environment, which their
+Workers run in sessions of their own and carry a token in their environment, which their
 descendants inherit. So a process belongs to a worker if it is in its session (even with a cleared
 environment), carries its token (even after it moved to another session), or descends from one of
-these: a worker adopts the orphans below it, where the system lets it.
+these: a worker is two processes that adopt the orphans below them, see `fork_worker`, so that one
+of them is still there to be descended from when the other is killed.
 """
 
+import ctypes
 import os
 import select
 import signal
@@ -33,6 +35,59 @@ _PAUSE_S = 0.01
 _QUIET_ROUNDS = 3
 _LOOK_S = 1.0  # between two looks whether the driver still lives
 _CHUNK = 1 << 16
+_SET_CHILD_SUBREAPER = 36  # of prctl
+
+
+def fork_worker(descriptor: int) -> None:
+    """Split the first process of a worker in two; only the child returns, and does the work.
+
+    The parent leads the session and waits. It is the parent of whatever user code leaves behind,
+    even of a daemon that clears its environment and moves to another session, and ends all of it
+    once the child is gone, also if that was killed from outside. Then it ends as the child did.
+
+    Args:
+        descriptor: The connection to the driver, which only the child may keep open.
+    """
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, there would be nothing to wait for
+    _adopt_orphans()
+    child = os.fork()
+    if child == 0:
+        _adopt_orphans()  # not inherited
+        os.setpgid(0, 0)  # a signal to one group does not reach both
+        return
+    for sign in (signal.SIGTERM, signal.SIGHUP):  # whoever ends the session's leader means both
+        signal.signal(sign, lambda number, _: os.kill(child, number))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.close(descriptor)
+    status = _wait_for(child)
+    end_descendants()
+    _end_like(status)
+
+
+def _adopt_orphans() -> None:
+    """Become the parent of every descendant that loses its own."""
+    ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _wait_for(child: int) -> int:
+    """The status of a child, once it has ended; adopted processes are buried meanwhile."""
+    while True:
+        ended, status = os.wait()
+        if ended == child:
+            return os.waitstatus_to_exitcode(status)
+
+
+def _end_like(code: int) -> None:
+    """End with an exit code, or by the signal that a negative one names, without another core."""
+    if code < 0:
+        import resource  # only where there are signals to die of
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        sign = signal.Signals(-code)
+        if sign not in {signal.SIGKILL, signal.SIGSTOP}:
+            signal.signal(sign, signal.SIG_DFL)
+        os.kill(os.getpid(), sign)
+    os._exit(code)
 
 
 def members(token: str, session: int | None = None) -> set[int]:
@@ -84,14 +139,18 @@ def _descendants(ours: set[int], found: dict[int, tuple[int, int]]) -> set[int]:
 
 
 def send(sign: signal.Signals, token: str, session: int | None = None) -> set[int]:
-    """Signal everything that belongs to a token or a session, and say what that was."""
+    """Signal everything that belongs to a token or a session, and say what that was.
+
+    The leader of the session comes last, once it is alone: it adopts what the others start in
+    their last moment.
+    """
     found = members(token, session) if _PROC.is_dir() else set()  # while parents still live
-    if session is not None:
-        with suppress(ProcessLookupError, PermissionError):  # no members left, or only zombies
-            os.killpg(session, sign)
-    for pid in found:
+    for pid in found - {session} or found:
         with suppress(ProcessLookupError, PermissionError):  # gone in the meantime
             os.kill(pid, sign)
+    if session is not None and found <= {session}:
+        with suppress(ProcessLookupError, PermissionError):  # no members left, or only zombies
+            os.killpg(session, sign)
     return found
 
 

@@ -33,9 +33,15 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The trainer is imported; `kind` is that of `Trainer.kind`."""
+    """The trainer is imported.
+
+    Attributes:
+        kind: That of `Trainer.kind`.
+        pid: The process that trains.
+    """
 
     kind: str
+    pid: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 A worker is a fresh interpreter, not a fork and not a `multiprocessing` child: a fork would copy
 the driver's threads' locks and its open database, and `multiprocessing` would run the user's
 script again, speak pickle and start a helper of its own. This way a worker is one process with
-one connection, in a session of its own.
+one connection, in a session of its own, below one that ends what it leaves behind.
 """
 
 import json
@@ -25,8 +25,10 @@ from bhpt.executors.logs import SlotLog
 from bhpt.executors.messages import Order, Reply, decode_reply, encode
 from bhpt.trainers.specs import TrainerSpec, spec_to_wire
 
-_BOOT = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+_BOOT = (  # the guard is loaded by its path: the package would import numerical libraries
+    "import json, runpy, sys; "
+    f"runpy.run_path({guard.__file__!r})['fork_worker'](int(sys.argv[2])); "
+    "sys.path[:] = json.loads(sys.argv[1]); "
     "from bhpt.executors.worker import main; main(int(sys.argv[2]))"
 )
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -125,7 +127,7 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """Its process, which is also its session."""
+        """The process that leads its session; the one that trains is its child."""
         return self._process.pid
 
     def fileno(self) -> int:

@@ -101,6 +101,7 @@ class Slot:
         self._spawned_at = 0.0
         self._unpaid_s = 0.0  # how long the worker took to start, if no job has paid for it
         self._ended_at: float | None = None  # by the guard
+        self._training_pid: int | None = None
 
     @property
     def is_free(self) -> bool:
@@ -132,7 +133,7 @@ class Slot:
             attempt=self._order.job.attempt,
             arm=self._order.job.arm,
             slot=self.index,
-            pid=None if self._worker is None else self._worker.pid,
+            pid=None if self._worker is None else self._training_pid or self._worker.pid,
             started=self._order.submitted,
             lines=self.log.tail(_SHOWN_LINES),
         )
@@ -232,6 +233,7 @@ class Slot:
         match reply:
             case Ready():
                 self.is_ready = True
+                self._training_pid = reply.pid
                 if self._order is None:
                     self._unpaid_s = time.monotonic() - self._spawned_at
                 self._keeps = self._crew.options.keep_alive if reply.kind in _STAY else 1
@@ -339,6 +341,7 @@ class Slot:
         self._ended_at = None
         self._unpaid_s = 0.0
         self.is_ready = False
+        self._training_pid = None
         self._limit_at = self._kill_at = None
         self._ending = None
         self._failed_in_a_row = 0

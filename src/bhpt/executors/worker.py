@@ -4,7 +4,6 @@ It runs the user's code in its main thread and nothing beside it, so that librar
 (CUDA, signal handlers, fork) find what they expect. It ends when the driver hangs up.
 """
 
-import ctypes
 import faulthandler
 import json
 import os
@@ -18,7 +17,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
 
 from bhpt.checkpoints.disk import is_disk_full
 from bhpt.checkpoints.manifest import UnsafeCheckpoint, seal, verify
@@ -26,7 +24,6 @@ from bhpt.domain.errors import Misuse
 from bhpt.domain.reports import BadReport
 from bhpt.domain.results import Failure, FailureKind, Usage
 from bhpt.domain.stopwatch import Stopwatch
-from bhpt.executors import guard
 from bhpt.executors.interface import Job, Report
 from bhpt.executors.messages import Order, Ready, Unusable, decode_order, encode
 from bhpt.trainers.interface import Trained, Trainer, TrainerFailed, Work
@@ -35,7 +32,6 @@ from bhpt.trainers.specs import load, spec_from_wire
 _PACKAGE = Path(__file__).parents[1]
 _FULL_BELOW = 1 << 20
 _LONGEST_MESSAGE = 300
-_SET_CHILD_SUBREAPER = 36  # of prctl
 _FREE = "free some space and resume"
 
 
@@ -47,7 +43,6 @@ def main(descriptor: int) -> None:
             specification, each further one an order.
     """
     _settle_signals()
-    _adopt_orphans()
     sys.argv = ["bhpt-worker"]
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
@@ -59,9 +54,8 @@ def main(descriptor: int) -> None:
             except Misuse as error:
                 driver.sendall(encode(Unusable(str(error))))
                 return
-            driver.sendall(encode(Ready(trainer.kind)))
+            driver.sendall(encode(Ready(trainer.kind, os.getpid())))
             _serve(driver, lines, trainer)
-    guard.end_descendants()
 
 
 def _settle_signals() -> None:
@@ -69,17 +63,6 @@ def _settle_signals() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     faulthandler.enable()
     faulthandler.register(signal.SIGTERM, chain=True)
-
-
-def _adopt_orphans() -> None:
-    """Stay the parent of whatever user code starts, even of what moves to a session of its own.
-
-    Then all of it is found and ended with this worker. Where the system lacks this, what clears
-    its environment and leaves the session is not found.
-    """
-    prctl: Any = getattr(ctypes.CDLL(None), "prctl", None)  # Linux only
-    if prctl is not None:
-        prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _serve(driver: socket.socket, lines: Iterable[str], trainer: Trainer) -> None:

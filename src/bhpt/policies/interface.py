@@ -54,17 +54,17 @@ class Decision:
 
     Attributes:
         arm: The configuration to train.
-        told: Why, or a function that says why: explaining may take longer than deciding, and a
+        reason: Why, or a function that says why: explaining may take longer than deciding, and a
             benchmark never asks.
     """
 
     arm: int
-    told: Explanation | Callable[[], Explanation]
+    reason: Explanation | Callable[[], Explanation]
 
     @cached_property
     def explanation(self) -> Explanation:
         """Why this arm."""
-        return self.told if isinstance(self.told, Explanation) else self.told()
+        return self.reason if isinstance(self.reason, Explanation) else self.reason()
 
 
 class Policy(Protocol):

@@ -11,12 +11,13 @@ scheduled before.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from bhpt.domain import Curves, View
+from bhpt.domain.memory import Slot
 from bhpt.policies.interface import Decision, Explanation
 
 UnitRequest = tuple[int, str]
@@ -112,17 +113,20 @@ def _goes_on(before: Curves, now: Curves) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Scheduled:
-    """A policy that follows a schedule, one unit at a time, with any number of workers."""
+    """A policy that follows a schedule, one unit at a time, with any number of workers.
+
+    Where the schedule stands is kept in the view's memory, so one object can serve many studies.
+    """
 
     schedule: Schedule
-    _memory: CourseMemory = field(default_factory=CourseMemory, repr=False)
 
     def decide(self, view: View) -> Decision | None:
         """The next unit of the schedule; None if there is none, or if one in flight comes first."""
         if not view.choosable.any():
             return None
         setup = setup_of(view, self.schedule)
-        course = self._memory.brought_up_to(self.schedule, setup, view.curves)
+        memory = view.memory.recall(Slot("course", self.schedule), (), CourseMemory)
+        course = memory.brought_up_to(self.schedule, setup, view.curves)
         wanted = course.choose(view)
         if wanted is None:
             return None

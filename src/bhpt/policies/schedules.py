@@ -5,6 +5,7 @@ Every unit counts once: an arm that comes up again resumes where it was.
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -162,6 +163,7 @@ def _each_to_the_end(arms: IntArray, name: str) -> Next:
     return following
 
 
+@cache
 def i_epoch(units: int) -> Schedule:
     """i-Epoch: `units` units for each sampled arm, then the best to the end, in order."""
     name = f"{units}-Epoch"

@@ -165,11 +165,14 @@ class StudyFolder:
         """
         if best is None or best.saved is None:
             return None
+        if self.has_best_copy(best):
+            return self.best / best_name(best) / FILES
         own = self.generation(checkpoint_of(best.arm, best.saved))
-        for folder in (self.best / best_name(best), own):
-            if _is_whole(folder, best.saved.digest):
-                return folder / FILES
-        return None
+        return own / FILES if _is_whole(own, best.saved.digest) else None
+
+    def has_best_copy(self, best: Best) -> bool:
+        """Whether the copy of the best checkpoint is there, every byte checked."""
+        return best.saved is not None and _is_whole(self.best / best_name(best), best.saved.digest)
 
     def keep_best(self, best: Best, generation: Path) -> None:
         """Keep a copy of the best checkpoint, and let go of the one before.
@@ -185,7 +188,7 @@ class StudyFolder:
         if best.saved is None:
             return
         target = self.best / best_name(best)
-        if not _is_whole(target, best.saved.digest) and not self._copied(best, generation):
+        if not self.has_best_copy(best) and not self._copied(best, generation):
             return
         for other in self.best.iterdir():
             if other != target and (_KEPT.fullmatch(other.name) or other.name.startswith("tmp-")):

@@ -11,6 +11,7 @@ from bhpt.domain import FloatArray
 from bhpt.reports.prediction import Interval
 
 _BARS = "▁▂▃▄▅▆▇█"
+LOST = "LOST: it was saved, but has been damaged or removed since"  # a best model
 
 
 def loss_text(loss: float) -> str:

@@ -150,17 +150,20 @@ def test_the_order_of_roles_would_be_noticed() -> None:
         assert np.abs(found - EXPECTED).max() > 1e-3, ROLES[first]
 
 
-def test_weights_are_told_apart_by_identity() -> None:
-    """So that what follows from them can be remembered: equal numbers are not the same weights."""
+def test_weights_are_told_apart_by_value() -> None:
+    """So that what was computed from them is found again, whichever object holds them."""
     passport = shipped("policy").passport
     one = NetworkWeights(shipped("policy"), passport)
-    other = NetworkWeights({name: value.copy() for name, value in one.items()}, passport)
-    assert one == one
-    assert not one == other  # noqa: SIM201
-    assert one not in {other, shipped("policy")}
-    assert {one: 1}[one] == 1
-    assert len({one, other, one}) == 2
-    assert one.digest == other.digest == passport.arrays
+    same = NetworkWeights({name: value.copy() for name, value in one.items()}, passport)
+    changed = {name: value.copy() for name, value in one.items()}
+    changed["names_input"].flat[0] += 1e-3
+    other = NetworkWeights(changed, passport)
+    renamed = NetworkWeights({f"{name}_": value for name, value in one.items()}, passport)
+    assert one == same == shipped("policy")
+    assert {one: 1}[same] == 1
+    assert len({one, same, other, renamed}) == 3
+    assert one != dict(one)
+    assert one.digest == same.digest == passport.arrays
 
 
 def test_opinions_of_other_weights_are_not_those_remembered() -> None:

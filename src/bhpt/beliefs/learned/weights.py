@@ -26,8 +26,8 @@ Network = Literal["policy", "ends"]  # chooses arms, predicts ends
 class NetworkWeights(Mapping[str, Array]):
     """Arrays of a trained network by name, with its passport.
 
-    They do not change. Two of them are equal only if they are the same object, so that they can
-    be keys of what was computed from them.
+    They do not change. They are compared and hashed by the digest of their arrays, so that what
+    was computed from them is kept under their value and not under the object that holds them.
 
     Attributes:
         passport: Of the file that they come from.
@@ -50,11 +50,13 @@ class NetworkWeights(Mapping[str, Array]):
         """How many arrays there are."""
         return len(self._arrays)
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        """By value."""
+        return hash(self.digest)
 
     def __eq__(self, other: object) -> bool:
-        """Whether it is this very object."""
-        return self is other
+        """Whether the arrays are the same, name by name and bit by bit."""
+        return isinstance(other, NetworkWeights) and self.digest == other.digest
 
     @property
     def knows_names(self) -> bool:
