@@ -174,7 +174,8 @@ def test_an_interrupt_reaches_only_the_driver(make: Make, job: Callable[..., Job
     executor.poll(0.1)
     pid = executor.running()[0].pid
     assert pid is not None
-    assert os.getsid(pid) == pid != os.getsid(0)
+    assert os.getsid(pid) != os.getsid(0)
+    assert os.getpgid(pid) == pid != os.getpgid(0)
     os.kill(pid, signal.SIGINT)
     assert collect(executor, 1)[0].result.losses == (1.0,)
 
@@ -211,6 +212,7 @@ def test_a_worker_that_fails_twice_in_a_row_is_replaced(
     make: Make, job: Callable[..., Job]
 ) -> None:
     executor = make()
+    executor.start()
     pids = []
     for attempt in range(3):
         executor.submit(job(attempt, "raise"))

@@ -1,6 +1,7 @@
 """The best model: a copy of its own, checked; the truth if it is lost."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,9 @@ def test_the_doctor_sees_a_damaged_best_model(tmp_path: Path, place: str, found:
     (after,) = (one for one in study_findings(str(tmp_path / "net.db")) if "best" in one.what)
     assert after.sound is False
     assert found in after.text
+    shutil.rmtree(tmp_path / "net.db.files" / "best")  # as before it was made
+    (without,) = (one for one in study_findings(str(tmp_path / "net.db")) if "best" in one.what)
+    assert without.sound is (place == "best")
 
 
 def test_a_lost_best_model_is_said_and_is_a_failure(

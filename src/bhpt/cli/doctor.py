@@ -244,11 +244,12 @@ def _checkpoints(seen: StudySnapshot) -> Finding:
 
 
 def _best_model(folder: StudyFolder, best: Best) -> Finding:
-    """Every byte of the best model, of which there is a copy beside its arm's checkpoint."""
+    """Every byte of the best model: its copy, or its arm's checkpoint until that is made."""
     found = folder.best_checkpoint(best)
     if found is None:
         return Finding("best model", False, f"{LOST}; more budget trains it again")
-    if folder.has_best_copy(best):
+    copy = folder.best_copy(best)
+    if not copy.exists() or folder.has_best_copy(best):
         return Finding("best model", True, f"{found}, every byte is right")
-    text = f"its copy is damaged or missing, {found} is whole: `bhpt resume` copies it again"
+    text = f"{copy} is damaged, but {found} is whole: `bhpt resume` copies it again"
     return Finding("best model", False, text)

@@ -10,7 +10,7 @@ The driver writes lines to it, times on the monotonic clock, which all processes
     lift TOKEN                  no longer
     quit                        nothing is left to guard
 
-and reads `ended TOKEN TIME` for each worker that was ended.
+and reads `ended TOKEN TIME` for each worker that is ended.
 
 Workers run in sessions of their own and carry a token in their environment, which their
 descendants inherit. So a process belongs to a worker if it is in its session (even with a cleared
@@ -196,13 +196,13 @@ def _note(limits: dict[str, tuple[int, float]], words: list[str]) -> None:
 
 
 def _keep(limits: dict[str, tuple[int, float]]) -> None:
-    """End every worker whose time is up, and say so."""
+    """End every worker whose time is up; a driver that finds it dead can read why."""
     now = time.monotonic()
     for token in [token for token, (_, at) in limits.items() if at <= now]:
         session, _ = limits.pop(token)
-        end(token, session)
         with suppress(BrokenPipeError):  # the driver is gone: seen in a moment
             os.write(1, f"ended {token} {now!r}\n".encode("ascii"))
+        end(token, session)
 
 
 def _kin(folder: Path) -> tuple[int, int] | None:

@@ -166,13 +166,17 @@ class StudyFolder:
         if best is None or best.saved is None:
             return None
         if self.has_best_copy(best):
-            return self.best / best_name(best) / FILES
+            return self.best_copy(best) / FILES
         own = self.generation(checkpoint_of(best.arm, best.saved))
         return own / FILES if _is_whole(own, best.saved.digest) else None
 
     def has_best_copy(self, best: Best) -> bool:
         """Whether the copy of the best checkpoint is there, every byte checked."""
-        return best.saved is not None and _is_whole(self.best / best_name(best), best.saved.digest)
+        return best.saved is not None and _is_whole(self.best_copy(best), best.saved.digest)
+
+    def best_copy(self, best: Best) -> Path:
+        """Where the copy of the best checkpoint is, with its manifest, once it was made."""
+        return self.best / best_name(best)
 
     def keep_best(self, best: Best, generation: Path) -> None:
         """Keep a copy of the best checkpoint, and let go of the one before.
@@ -187,7 +191,7 @@ class StudyFolder:
         """
         if best.saved is None:
             return
-        target = self.best / best_name(best)
+        target = self.best_copy(best)
         if not self.has_best_copy(best) and not self._copied(best, generation):
             return
         for other in self.best.iterdir():
@@ -197,7 +201,7 @@ class StudyFolder:
     def _copied(self, best: Best, generation: Path) -> bool:
         """Copy a generation to its name among the best; says whether the copy is whole."""
         make_private(self.best)
-        target, temporary = self.best / best_name(best), self.best / f"tmp-{best.attempt:06d}"
+        target, temporary = self.best_copy(best), self.best / f"tmp-{best.attempt:06d}"
         remove_tree(temporary)
         with naming_full_disk(self.best):
             try:
