@@ -201,7 +201,7 @@ def test_no_grandchild_survives_the_close(
     pids = tmp_path / "pids"
     then = "hang" if busy else "good"
     executor.submit(job(1, "children", pids=str(pids), then=then))
-    executor.poll(2.0)
+    eventually(lambda: pids.exists() and len(pids.read_text().split()) == 4, within=30)
     children = [int(pid) for pid in pids.read_text().split()]
     assert all(lives(pid) for pid in children)
     executor.close()
