@@ -26,6 +26,11 @@ COMMANDS = (
     ),
     CommandEntry("status", "bhpt.cli.status:status", "Say where a study stands."),
     CommandEntry(
+        "studies",
+        "bhpt.cli.studies:studies",
+        "List, compare or archive the studies of a folder or a server.",
+    ),
+    CommandEntry(
         "forecast", "bhpt.cli.forecast:forecast", "Say what more budget is expected to buy."
     ),
     CommandEntry(

@@ -39,7 +39,7 @@ class StudySnapshot:
         return False if self.lease.holder is None else self.lease.holder.is_alive()
 
 
-def read_snapshot(study: str) -> StudySnapshot:
+def read_snapshot(study: str | Address) -> StudySnapshot:
     """Read a study.
 
     Raises:

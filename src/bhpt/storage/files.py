@@ -95,6 +95,19 @@ def inspect_file(file: Path) -> None:
         raise NewerVersion(f"{file} was written by a newer version of bhpt: use that one")
 
 
+def is_study_file(file: Path) -> bool:
+    """Whether a file has the header of a study, or is named like one and was cut short."""
+    try:
+        inspect_file(file)
+    except NewerVersion:
+        return True
+    except Damaged:
+        return file.suffix == ".db"
+    except Misuse:
+        return False
+    return True
+
+
 def check_file(engine: Engine, file: Path) -> None:
     """Run SQLite's integrity check over the whole file.
 

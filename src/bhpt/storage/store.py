@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, bindparam, create_engine, insert, select, update
+from sqlalchemy import Connection, Engine, bindparam, create_engine, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from bhpt.domain import Misuse
@@ -290,6 +290,23 @@ class Store(Reader):
                 .values(holder=_NOBODY)
             )
 
+    def erase(self) -> None:
+        """Remove the study for good, and close the database.
+
+        Raises:
+            Busy: The store is locked; nothing was removed.
+            Fenced: Another driver has taken over.
+        """
+        file = self._address.file
+        with self._reaching(), self._engine.begin() as connection:
+            self._require_token(connection)
+            for table in (events, leases, studies):
+                connection.execute(delete(table).where(table.c.study == self._address.study))
+        if file is not None:
+            self._engine.dispose()
+            for suffix in ("", "-wal", "-shm"):
+                file.with_name(file.name + suffix).unlink(missing_ok=True)
+
     def close(self) -> None:
         """Release the lease and close the database."""
         try:
@@ -360,7 +377,7 @@ def create_store(
     if address.file is not None:
         create_file(address.file, lambda engine: _create(engine, address, bodies))
     else:
-        engine = _server_engine(address, PATIENCE_S)
+        engine = server_engine(address, PATIENCE_S)
         try:
             _create(engine, address, bodies)
         finally:
@@ -462,7 +479,7 @@ def _locked_is_misuse(address: Address) -> Iterator[None]:
 
 def _engine(address: Address, *, writable: bool, patience_s: float) -> Engine:
     if address.file is None:
-        return _server_engine(address, patience_s)
+        return server_engine(address, patience_s)
     return file_engine(address.file, writable=writable, patience_s=patience_s)
 
 
@@ -482,7 +499,7 @@ def _open_engine(address: Address, *, writable: bool) -> Engine:
     return engine
 
 
-def _server_engine(address: Address, patience_s: float) -> Engine:
+def server_engine(address: Address, patience_s: float = PATIENCE_S) -> Engine:
     """An engine on PostgreSQL with the same lock timeout as for SQLite."""
     wait = max(1, round(patience_s * 1000))
     return create_engine(

@@ -48,7 +48,7 @@ class Archived:
     missing: int
 
 
-def write_archive(where: str | Path, file: Path) -> Archived:
+def write_archive(where: str | Path | Address, file: Path) -> Archived:
     """Copy a study, which may be running, to a new tar file.
 
     Args:

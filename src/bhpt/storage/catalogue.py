@@ -1,0 +1,60 @@
+"""Which studies there are: in a folder of files, or on a server."""
+
+from pathlib import Path
+
+from sqlalchemy import select
+
+from bhpt.domain import Misuse
+from bhpt.storage.address import Address
+from bhpt.storage.errors import naming_faults
+from bhpt.storage.files import is_study_file
+from bhpt.storage.schema import studies
+from bhpt.storage.store import server_engine
+
+_DEEPEST = 4  # folders below the named one
+
+
+def find_studies(where: str | Path) -> list[Address]:
+    """The addresses of all studies in a folder or a database, by name.
+
+    Args:
+        where: A folder, which is searched with the folders in it; a file, for the one study in
+            it; or `postgresql://…/DATABASE`.
+
+    Raises:
+        Misuse: There is no such folder or database.
+    """
+    if isinstance(where, str) and "://" in where:
+        address = Address.parse(where)
+        return _on_server(address) if address.file is None else [address]
+    folder = Path(where)
+    if folder.is_file():
+        return [Address.parse(folder)]
+    if not folder.is_dir():
+        raise Misuse(f"there is no folder {folder}: name one with studies, or postgresql://…")
+    return [Address.parse(file) for file in sorted(_files(folder, _DEEPEST))]
+
+
+def _files(folder: Path, deep: int) -> list[Path]:
+    """The study files in a folder and below; what belongs to a study beside its file is not."""
+    found: list[Path] = []
+    for entry in folder.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            if deep > 0 and not entry.name.endswith(".files"):
+                found += _files(entry, deep - 1)
+        elif is_study_file(entry):
+            found.append(entry)
+    return found
+
+
+def _on_server(address: Address) -> list[Address]:
+    """Every study of a database; none where no study was ever made."""
+    engine = server_engine(address)
+    try:
+        with naming_faults(address), engine.begin() as connection:
+            if not engine.dialect.has_table(connection, studies.name):
+                return []
+            names = connection.execute(select(studies.c.study).order_by(studies.c.study)).scalars()
+            return [Address(address.url, study=str(name)) for name in names]
+    finally:
+        engine.dispose()
