@@ -7,6 +7,7 @@ time from one decision to the next. Compare the lines of one run, not of two run
 
     python -m benchmarks.scale            1,000 and 20,000 units
     python -m benchmarks.scale --quick    1,000 and 4,000 units, fewer repetitions
+    python -m benchmarks.scale --only cluster    256 workers, 10,000 arms, up to 100,000 units
 """
 
 import argparse
@@ -217,7 +218,7 @@ def in_the_loop(events: Sequence[Event], policy: str, units: int, folder: Path) 
     file = folder / "driven.db"
     create_store(file, events).close()
     clocked = Clocked(make_policy(policy), _WARM + units)
-    resume(file, policy=clocked, executor=simulated(events))
+    resume(file, policy=clocked, executor=simulated(events), trust=True)
     file.unlink()
     return clocked.measured(_WARM)
 
@@ -242,6 +243,60 @@ def in_processes(policy: str, units: int, folder: Path) -> Cost:
     tune(curve, random_configs(100, 0), "1000000 epochs", 1, folder / "real.db",
          policy=clocked, max_epochs=_EPOCHS)  # fmt: skip
     return clocked.measured(_WARM)
+
+
+_WORKERS, _ARMS, _UNITS = 256, 10_000, 100_000
+_UNIT_S = 60.0  # a unit on the virtual clock, on average
+
+
+def on_a_cluster(units: int, policy: str, more: int, folder: Path) -> Cost:
+    """The whole driver with a store, checkpoints and 256 workers whose units take unequally long.
+
+    Args:
+        units: How many units the study has behind it.
+        policy: Which one.
+        more: Units that are measured, once all workers are busy.
+        folder: For the study.
+    """
+    events = events_of(units, _ARMS, policy, _TRAINER)
+    file = folder / "cluster.db"
+    create_store(file, events).close()
+    configs = [one for event in events if isinstance(event, ArmsAdded) for one in event.configs]
+
+    def seconds(arm: int, _epoch: int) -> float:
+        return _UNIT_S * (0.25 + 1.5 * (arm % 101) / 100)
+
+    def make(*_: object) -> Executor:
+        return SimulatedExecutor(
+            lambda arm, epoch: loss_at(configs[arm], epoch), seconds, slots=_WORKERS
+        )
+
+    clocked = Clocked(make_policy(policy), _WORKERS + more)
+    resume(file, workers=_WORKERS, policy=clocked, executor=make, trust=True)
+    return clocked.measured(_WORKERS)
+
+
+def cluster(sizes: Sequence[int], more: int, policies: Sequence[str]) -> None:
+    """Driver time and memory of a long study on a large cluster, by how far it is."""
+    for policy in policies:
+        costs = []
+        for units in sizes:
+            words = ("--cluster", str(units), "--policies", policy, "--units", str(more))
+            child = subprocess.run(
+                [sys.executable, "-m", "benchmarks.scale", *words],
+                check=True,
+                capture_output=True,
+                text=True,
+            )
+            *_, line = child.stdout.strip().splitlines()
+            mean, peak = (float(word) for word in line.split())
+            costs.append(mean)
+            say(f"{policy}, {_WORKERS} workers, {_ARMS} arms, at {units:6} units: "
+                f"{mean:6.2f} ms CPU a unit, {peak:5.0f} MB")  # fmt: skip
+        driver_s = float(np.trapezoid(np.interp(range(_UNITS), sizes, costs))) / 1e3
+        run_s = _UNITS * _UNIT_S / _WORKERS
+        say(f"{policy}: {driver_s:.0f} s of driver for {_UNITS} units of {_UNIT_S:.0f} s on "
+            f"{_WORKERS} workers: {100 * driver_s / run_s:.1f}% of {run_s:.0f} s")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -343,7 +398,7 @@ def start_up() -> None:
 
 def resume_only(file: str) -> None:
     """Go on with a study until its first decision."""
-    resume(file, policy=Clocked(make_policy("random"), 0), executor=simulated([]))
+    resume(file, policy=Clocked(make_policy("random"), 0), executor=simulated([]), trust=True)
 
 
 def peak_mb() -> float:
@@ -354,14 +409,22 @@ def peak_mb() -> float:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="scale", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="shorter studies, fewer units")
-    parser.add_argument("--only", nargs="*", default=[], help="driver, decisions, commands, start")
+    parser.add_argument(
+        "--only", nargs="*", default=[], help="driver, decisions, commands, start, cluster"
+    )
     parser.add_argument("--policies", nargs="*", default=["random", "default"])
     parser.add_argument("--sizes", nargs="*", type=int, help="units, shortest study first")
     parser.add_argument("--units", type=int, help="units that are measured in each")
     parser.add_argument("--resume", help=argparse.SUPPRESS)
+    parser.add_argument("--cluster", type=int, help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
     if asked.resume:
         resume_only(asked.resume)
+        return
+    if asked.cluster:
+        with tempfile.TemporaryDirectory(prefix="bhpt-scale-") as name:
+            cost = on_a_cluster(asked.cluster, asked.policies[0], asked.units, Path(name))
+        say(f"{cost.mean} {peak_mb()}")
         return
     sizes = asked.sizes or ([1000, 4000] if asked.quick else [1000, 20000])
     more = asked.units or (40 if asked.quick else 100)
@@ -375,6 +438,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             commands(sizes[-1], folder)
         if "decisions" in parts:
             decisions(more)
+        if "cluster" in parts:
+            cluster(asked.sizes or [1000, 10_000, _UNITS], asked.units or 300, asked.policies)
         if "driver" in parts:
             driver_time(sizes, more, folder, asked.policies)
             say(f"{'real worker process, random':34} {in_processes('random', more, folder)}")

@@ -5,7 +5,7 @@ A comment of its own line before a block says what to do with it:
     <!-- file: NAME -->     write the block to a file
     <!-- run -->            run the block in a shell
     <!-- run: COMMAND -->   run a command; no block follows
-    <!-- run with NAME: COMMAND -->   the same, where a package of this name is installed
+    <!-- run with NAME -->, <!-- run with NAME: COMMAND -->   where a package is installed
 """
 
 import re
@@ -45,5 +45,5 @@ def steps(page: Path) -> list[Step]:
             continue
         fence = _FENCE.match(text, mark.end() + 1)
         assert fence is not None, f"{page.name}: no block follows {mark[0]}"
-        found.append(Step("file" if kind == "file" else "run", name or "", fence[1]))
+        found.append(Step("file" if kind == "file" else "run", name or "", fence[1], needs))
     return found

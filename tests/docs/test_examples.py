@@ -9,9 +9,16 @@ import pytest
 
 from tests.docs.blocks import ROOT, pages, steps
 
+SLOW = {"cluster.md"}  # starts a cluster
+
+
+def _marked(page: Path) -> object:
+    marks = [pytest.mark.slow] if page.name in SLOW else []
+    return pytest.param(page, marks=marks, id=page.name)
+
 
 @pytest.mark.timeout(600)  # a page may start many programs
-@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [_marked(page) for page in pages()])
 def test_examples_run(page: Path, tmp_path: Path) -> None:
     programs = Path(sys.executable).parent
     environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}

@@ -1,0 +1,125 @@
+"""Studies on a Ray cluster of several nodes: a node is lost, the driver is killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bhpt
+from bhpt.storage import read_store
+from bhpt.study import State, fold
+from bhpt.study.events import Failed
+from bhpt.tuning import Options, resume, tune
+from tests.executors.ray_clusters import OBJECTS
+from tests.study.cases import Greedy
+from tests.tuning.trainers import Net
+
+pytest.importorskip("ray", reason="needs ray")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+_CONFIGS = [{"x": value / 10, "sleep": 0.3} for value in range(11)]
+_QUICK = Options(grace_s=1.0)
+_ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    """A head without cores, and two nodes with two each."""
+    import ray
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(
+        initialize_head=True,
+        head_node_args={"num_cpus": 0, "object_store_memory": OBJECTS, "include_dashboard": False},
+    )
+    for _ in range(2):
+        made.add_node(num_cpus=2, object_store_memory=OBJECTS)
+    made.wait_for_nodes()
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+def _state(file: Path) -> State:
+    with read_store(file) as reader:
+        return fold(reader.read())
+
+
+def test_a_node_is_lost_and_the_budget_is_exact(tmp_path: Path, cluster: Any) -> None:
+    file = tmp_path / "net.db"
+    worker_nodes = list(cluster.worker_nodes)
+
+    def lose() -> None:
+        until = time.monotonic() + 120
+        while time.monotonic() < until:
+            if file.exists() and _state(file).reports >= 4:
+                cluster.remove_node(worker_nodes[0], allow_graceful=False)
+                return
+            time.sleep(0.2)
+
+    thief = threading.Thread(target=lose)
+    thief.start()
+    where = bhpt.Ray(address=cluster.address)
+    result = tune(
+        Net, _CONFIGS, "24 epochs", 4, file, policy=Greedy(), options=_QUICK, executor=where
+    )
+    thief.join()
+    state = result.state
+    with read_store(file) as reader:
+        lost = [event for event in reader.read() if isinstance(event, Failed)]
+    assert state.ledger.spent == 24
+    assert state.reports == 24 - len(lost)  # what was lost is charged, and nothing else failed
+    assert {event.kind for event in lost} <= {"lost"}
+    assert result.best_checkpoint is not None
+
+
+def test_a_killed_driver_is_resumed_on_the_cluster(tmp_path: Path, cluster: Any) -> None:
+    file = tmp_path / "net.db"
+    space = tmp_path / "space.json"
+    space.write_text('{"x": {"min": 0.0, "max": 1.0}, "sleep": {"choices": [0.3]}}')
+    words = ["tune", "tests.tuning.trainers:Net", "--space", str(space), "--budget", "16 epochs"]
+    words += ["--study", str(file), "--workers", "2", "--policy", "random", "--progress", "off"]
+    words += ["--executor", "ray", "--address", cluster.address]
+    process = subprocess.Popen([sys.executable, "-m", "bhpt", *words], cwd=_ROOT)
+    until = time.monotonic() + 150
+    while not (file.exists() and _state(file).reports >= 3):
+        assert process.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.2)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    before = _state(file)
+    assert before.open
+    state = resume(file, options=_QUICK, executor=bhpt.Ray(address=cluster.address)).state
+    assert (state.ledger.spent, state.reports) == (16, 16)
+
+
+def test_studies_share_a_cluster(cluster: Any) -> None:
+    """The one that comes second gets its half while the first still runs."""
+    import ray
+
+    from bhpt.executors.ray_cluster import RayExecutor
+    from bhpt.trainers.specs import Imported
+
+    ray.init(cluster.address, log_to_driver=False, configure_logging=False)
+    trainer = Imported("tests.tuning.trainers:Net")
+    with RayExecutor(trainer, 4) as first:
+        first.start(4)
+        with RayExecutor(trainer, 4) as second:
+            until = time.monotonic() + 120
+            while (first.free, second.free) != (2, 2):
+                assert time.monotonic() < until, (first.free, second.free)
+                first.poll(0.1)
+                second.poll(0.1)
+                time.sleep(0.2)
+        until = time.monotonic() + 120
+        while first.free != 4:  # and gets all back when the other is done
+            assert time.monotonic() < until
+            first.poll(0.1)
+            time.sleep(0.2)
