@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bhpt.domain.closing import Closing
 from bhpt.domain.errors import Misuse
+from bhpt.domain.results import Failure, FailureKind
 from bhpt.executors.interface import Job, Report, Running, TrainerGone
 from bhpt.executors.ray_options import Ray
 from bhpt.executors.ray_shares import Shares
@@ -102,7 +103,14 @@ class RayExecutor(Closing):
         """Give a job to the worker that has its trainer alive, else to one with least to lose."""
         self._tend()
         self._refuse(job)
-        return self._slot_for(job).give(job)
+        slot = self._slot_for(job)
+        try:
+            return slot.give(job)
+        except (ValueError, OSError) as error:
+            message = f"the checkpoint to go on from cannot be read: {error}"
+            failure = Failure(FailureKind.CRASHED, message)
+            self._reports.append(Report(job.attempt, job.arm, failure))
+            return self.now()
 
     def extend(self, attempt: int, paid_s: float) -> None:
         """Change when the guard on the node ends a job."""
@@ -226,9 +234,11 @@ class RayExecutor(Closing):
             for name, total in ray.cluster_resources().items()
             if ":" not in name and "memory" not in name
         }
+        trouble = next((slot.trouble for slot in self._slots if slot.trouble), "")
         return (
             f"no node had room for a worker with {needs} within {self._limit_s:.0f} s; the cluster "
             f"has {has}: ask for less, or wait until others are done"
+            f"{f' (the last one: {trouble})' if trouble else ''}"
         )
 
 

@@ -8,6 +8,7 @@ threads; only `train` touches the executor, and does what others ask for between
 
 import os
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -31,6 +32,25 @@ from bhpt.trainers.specs import TrainerSpec
 
 _TICK_S = 0.05  # how soon a stop is heard
 _LINES_S = 0.5  # how often what a unit prints is looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The driver's current folder and where it finds modules: a node may have the same ones."""
+
+    folder: str
+    path: tuple[str, ...]
+
+    @classmethod
+    def here(cls) -> "Home":
+        """Of this process."""
+        return cls(str(Path.cwd()), tuple(str(entry) for entry in sys.path))
+
+    def settle(self) -> None:
+        """Work from there, as far as this node has it."""
+        if Path(self.folder).is_dir():
+            os.chdir(self.folder)
+        sys.path += [one for one in self.path if one not in sys.path and Path(one).exists()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +100,14 @@ class NodeSlot:
         trainer: What its worker imports.
         options: Of its executor.
         shared: Whether the driver's paths are valid here.
+        home: Where to look for modules and commands, if Ray was not told what a node must have.
     """
 
-    def __init__(self, trainer: TrainerSpec, options: LocalOptions, shared: bool) -> None:
+    def __init__(
+        self, trainer: TrainerSpec, options: LocalOptions, shared: bool, home: "Home | None"
+    ) -> None:
+        if home is not None:
+            home.settle()
         self._shared = shared
         self._folder = _new_folder()
         self._executor = LocalExecutor(trainer, 1, self._folder / "logs", options)

@@ -15,7 +15,7 @@ from bhpt.domain.errors import Misuse
 from bhpt.domain.results import Failure, FailureKind, Usage
 from bhpt.executors.interface import Job, Report, Running
 from bhpt.executors.messages import Order, decode_reply, encode
-from bhpt.executors.ray_node import NodeReady, NodeReply, NodeSlot, NodeUnusable
+from bhpt.executors.ray_node import Home, NodeReady, NodeReply, NodeSlot, NodeUnusable
 from bhpt.executors.ray_options import Ray
 from bhpt.executors.ray_parcel import pack, unpack
 from bhpt.executors.slot import LocalOptions
@@ -52,6 +52,7 @@ class RaySlot:
         self.last_used = 0.0
         self.alive: dict[int, int] = {}
         self.unusable: Misuse | None = None
+        self.trouble = ""  # why the last worker that was asked for did not come
         self._plan = plan
         self._actor: Any = None  # a handle has the methods of `NodeSlot`, which Ray does not type
         self._starting: ObjectRef[NodeReady | NodeUnusable] | None = None
@@ -100,7 +101,9 @@ class RaySlot:
             max_concurrency=_THREADS,
             max_restarts=0,
         )
-        self._actor = actor.remote(self._plan.trainer, self._plan.local, options.shared_files)
+        home = Home.here() if options.runtime_env is None else None
+        plan = self._plan
+        self._actor = actor.remote(plan.trainer, plan.local, options.shared_files, home)
         self._starting = self._actor.start.remote()
 
     def give(self, job: Job) -> float:
@@ -108,7 +111,14 @@ class RaySlot:
 
         Returns:
             Since when its time is counted: the first job of a worker pays for its start.
+
+        Raises:
+            ValueError: The checkpoint to go on from is damaged.
+            OSError: It cannot be read.
         """
+        sent = None
+        if job.resume.place is not None and not self._plan.options.shared_files:
+            sent = pack(job.resume.place.parent)
         now = time.monotonic()
         self._since, self._given_at = now - self._unpaid_s, now
         self._unpaid_s = 0.0
@@ -116,9 +126,6 @@ class RaySlot:
         self._dead_at = None if job.paid_s is None else self._since + job.paid_s + _SILENT_S
         self.last_used = now
         self.alive.pop(job.arm, None)
-        sent = None
-        if job.resume.place is not None and not self._plan.options.shared_files:
-            sent = pack(job.resume.place.parent)
         self._training = self._actor.train.remote(encode(Order(job, self._since)), sent)
         return self._since
 
@@ -180,6 +187,7 @@ class RaySlot:
             came = _get(self._starting)
         except RayError as error:
             self._retreat()
+            self.trouble = _one_line(error)
             if _is_setup(error):
                 self.unusable = Misuse(f"a node could not be set up: {_one_line(error)}")
             return
