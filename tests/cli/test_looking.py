@@ -18,6 +18,7 @@ import bhpt
 from bhpt.cli import export, threads
 from bhpt.cli.main import run
 from bhpt.policies.registry import networks
+from bhpt.study.csv_text import as_csv
 from bhpt.study.tables import Table
 from tests.cli.cases import Folder
 
@@ -109,7 +110,7 @@ def test_mixed_columns_survive_parquet() -> None:
 
 def test_csv_of_odd_values() -> None:
     table = Table(("a",), [{"a": 'x,"y"\n'}, {"a": True}, {"a": None}, {"a": float("nan")}])
-    read = [row["a"] for row in csv.DictReader(io.StringIO(export.as_csv(table)))]
+    read = [row["a"] for row in csv.DictReader(io.StringIO(as_csv(table)))]
     assert read == ['x,"y"\n', "true", "", "nan"]
 
 

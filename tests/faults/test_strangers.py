@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from rich.text import Text
 
-from bhpt.cli.export import as_csv
 from bhpt.cli.main import _say, run
 from bhpt.domain import Misuse
 from bhpt.spaces import load_space
@@ -21,6 +20,7 @@ from bhpt.storage.holder import Holder
 from bhpt.study import Training, fold
 from bhpt.study.creation import first_events
 from bhpt.study.events import Failed
+from bhpt.study.csv_text import as_csv
 from bhpt.study.tables import Table
 from bhpt.testing.event_logs import FIRST, notes
 from bhpt.tuning import Options, resume, tune

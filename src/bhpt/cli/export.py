@@ -3,7 +3,6 @@
 Or as an archive: one safe copy of all of it, to go on with elsewhere.
 """
 
-import csv
 import io
 import json
 import os
@@ -20,11 +19,11 @@ from bhpt.cli.read_study import read_snapshot
 from bhpt.domain import Misuse
 from bhpt.storage import Address
 from bhpt.study import State
+from bhpt.study.csv_text import as_csv
 from bhpt.study.tables import Table, TableName, as_json, table
 from bhpt.views.formatting import printable
 
 _FORMATS = ("csv", "json", "parquet", "archive")
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")  # what spreadsheets begin to compute at
 
 
 def export(
@@ -46,7 +45,7 @@ def export(
     if format_ == "parquet" and out is None and sys.stdout.isatty():
         raise Misuse("parquet is not for a terminal: give --out FILE")
     if out is not None:
-        _refuse_study(out, Address.parse(study))
+        refuse_study(out, Address.parse(study))
     if format_ == "archive":
         _archive(study, out)
         return
@@ -97,36 +96,11 @@ def _written(state: State, format_: str, name: TableName) -> bytes:
     return as_csv(found).encode() if format_ == "csv" else as_parquet(found)
 
 
-def as_csv(found: Table) -> str:
-    """A table with a header; lists and other odd values as JSON, nothing as an empty cell."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([_plain(name) for name in found.columns])
-    for row in found.rows:
-        writer.writerow([_cell(row[name]) for name in found.columns])
-    return text.getvalue()
-
-
 def _storable(value: object) -> object:
     """A value whose text every encoding can hold."""
     if not isinstance(value, str):
         return value
     return value.encode("utf-8", "backslashreplace").decode()
-
-
-def _plain(text: str) -> str:
-    """A text that no spreadsheet takes for a formula, and that every encoding can hold.
-
-    What begins like a formula gets an apostrophe in front, unless it is a number.
-    """
-    text = text.encode("utf-8", "backslashreplace").decode()
-    if not text.startswith(_FORMULAS):
-        return text
-    try:
-        float(text)
-    except ValueError:
-        return f"'{text}"
-    return text
 
 
 def as_parquet(found: Table) -> bytes:
@@ -155,15 +129,12 @@ def as_parquet(found: Table) -> bytes:
     return sink.getvalue()
 
 
-def _cell(value: object) -> object:
-    if isinstance(value, str):
-        return _plain(value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value
-    return "" if value is None else _plain(json.dumps(value))
+def refuse_study(out: Path, address: Address) -> None:
+    """Refuse to write a file over the study that it is made from.
 
-
-def _refuse_study(out: Path, address: Address) -> None:
+    Raises:
+        Misuse: It would.
+    """
     if address.file is not None and out.resolve() == address.file.resolve():
         raise Misuse(f"--out {out} is the study itself: name another file")
 

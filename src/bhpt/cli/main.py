@@ -49,6 +49,11 @@ COMMANDS = (
         "Write the curves of a study to TensorBoard, MLflow, Weights & Biases or Optuna.",
     ),
     CommandEntry(
+        "report",
+        "bhpt.cli.report:report",
+        "Write a study as one HTML file that needs nothing else.",
+    ),
+    CommandEntry(
         "doctor", "bhpt.cli.doctor:doctor", "Check this machine, and a study if one is named."
     ),
     CommandEntry(

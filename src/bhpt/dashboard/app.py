@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from typing import get_args
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -15,11 +16,14 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from bhpt.charts.plain import plain
 from bhpt.dashboard import assets, messages
 from bhpt.dashboard.feed import Pace, Prediction, StudyFeed
 from bhpt.dashboard.messages import Message, text_of
 from bhpt.dashboard.security import Access, Guarded
 from bhpt.domain import Misuse
+from bhpt.study.csv_text import as_csv
+from bhpt.study.tables import TableName, as_json, table
 
 _POLL_S = 0.5  # between two looks at a study's log
 _ALIVE_S = 15.0  # between two signs of life on a quiet stream
@@ -117,6 +121,12 @@ def make_app(feeds: Sequence[StudyFeed], access: Access) -> Starlette:
             Route("/api/studies", partial(_studies, channels)),
             Route("/api/studies/{study:int}", partial(_answered, channels, _whole)),
             Route("/api/studies/{study:int}/stream", partial(_stream, channels)),
+            Route("/api/studies/{study:int}/why/{attempt:int}", partial(_answered, channels, _why)),
+            Route("/api/studies/{study:int}/parameters", partial(_answered, channels, _parameters)),
+            Route("/api/studies/{study:int}/forecast", partial(_answered, channels, _forecast)),
+            Route("/api/studies/{study:int}/{rows}.csv", partial(_csv, channels)),
+            Route("/api/studies/{study:int}/study.json", partial(_file, channels)),
+            Route("/api/compare", partial(_compare, channels)),
         ],
         middleware=[Middleware(Guarded, access=access)],
         exception_handlers={Misuse: _misused},
@@ -160,6 +170,49 @@ def _whole(channel: Channel, _: Request) -> Message:
     found = channel.prediction
     predicted = None if found is None else messages.prediction(found, scene.state)
     return {**messages.whole(channel.feed, scene), "prediction": predicted}
+
+
+def _why(channel: Channel, request: Request) -> Message:
+    found: Message = plain(channel.feed.why(request.path_params["attempt"]))
+    return found
+
+
+def _parameters(channel: Channel, _: Request) -> Message:
+    found: Message = plain(channel.feed.parameters())
+    return found
+
+
+def _forecast(channel: Channel, _: Request) -> Message:
+    found: Message = plain(channel.feed.more_budget())
+    return found
+
+
+async def _csv(channels: list[Channel], request: Request) -> Response:
+    """One of the tables of a study, to keep."""
+    channel, rows = _channel(channels, request), request.path_params["rows"]
+    if rows not in get_args(TableName):
+        raise HTTPException(404)
+    state = channel.feed.scene.state
+    text = await run_in_threadpool(lambda: as_csv(table(state, rows)))
+    return _download(text, "text/csv; charset=utf-8", f"{rows}.csv")
+
+
+async def _file(channels: list[Channel], request: Request) -> Response:
+    """All of a study as JSON, to keep."""
+    state = _channel(channels, request).feed.scene.state
+    text = await run_in_threadpool(lambda: text_of(as_json(state)))
+    return _download(text, "application/json", "study.json")
+
+
+def _download(text: str, media_type: str, name: str) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type=media_type, headers=headers)
+
+
+async def _compare(channels: list[Channel], _: Request) -> Response:
+    """How the best of every study fell, as parts of the budgets."""
+    scenes = [(channel.feed, channel.feed.scene) for channel in channels]
+    return _json(await run_in_threadpool(messages.compared, scenes))
 
 
 async def _stream(channels: list[Channel], request: Request) -> Response:

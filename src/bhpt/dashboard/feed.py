@@ -5,8 +5,11 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 
 from bhpt.charts.arms import Arms, arms_of
+from bhpt.charts.decision import PastDecision, explain
 from bhpt.charts.fans import Fans, fans_of
+from bhpt.charts.more_budget import MoreBudget, more_budget
 from bhpt.charts.overview import Overview, overview_of
+from bhpt.charts.parameters import Parameters, parameters_of
 from bhpt.charts.units import Units, units_of
 from bhpt.domain import Memory, Misuse
 from bhpt.policies.study_predictor import policy_named, predictor_of
@@ -118,6 +121,29 @@ class StudyFeed:
         predicted = predict_study(state, predictor, memory)
         final = None if predicted is None else predicted.final.shown(state.plan.objective)
         return Prediction(len(state.attempts), final, fans_of(state, predictor, memory))
+
+    def why(self, attempt: int) -> PastDecision:
+        """Why an attempt was started.
+
+        Raises:
+            Misuse: There is no such attempt.
+        """
+        before = self.before(attempt)
+        return explain(before, self.scene.state.attempts[attempt], Memory())
+
+    def parameters(self) -> Parameters:
+        """What the arms say about the hyper-parameters."""
+        state = self.scene.state
+        predictor = predictor_of(policy_named(state.plan.policy))
+        return parameters_of(state, fans_of(state, predictor, self._memory))
+
+    def more_budget(self) -> MoreBudget:
+        """What more budget would buy.
+
+        Raises:
+            Misuse: Nothing finite was observed yet.
+        """
+        return more_budget(self.scene.state)
 
     def before(self, attempt: int) -> State:
         """The study at the moment at which an attempt was decided on.

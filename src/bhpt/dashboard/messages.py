@@ -1,6 +1,7 @@
 """What a page is sent of a study, as JSON-ready values: all of it once, then only what changed."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from bhpt.study import State
 
 Message = dict[str, Any]
 
+_POINTS = 500  # of a line beside others
 _FANS = 24  # that are sent unasked: of the arms in flight and those with the best predicted ends
 
 
@@ -35,6 +37,25 @@ def change(before: State, scene: Scene) -> Message:
         **_moment(scene),
         "units": plain(scene.units.of(attempts)),
         "arms": plain(scene.arms.of(touched)),
+    }
+
+
+def compared(scenes: Sequence[tuple[StudyFeed, Scene]]) -> list[Message]:
+    """What is shown of several studies side by side: where each stands, and how its best came."""
+    return [_line(feed, scene) for feed, scene in scenes]
+
+
+def _line(feed: StudyFeed, scene: Scene) -> Message:
+    units = scene.units
+    settled = units.settled
+    if len(settled) > _POINTS:
+        settled = settled[np.linspace(0, len(settled) - 1, _POINTS).round().astype(int)]
+    return {
+        "name": feed.name,
+        "phase_text": scene.phase_text,
+        "overview": plain(scene.overview),
+        "used": plain(units.used[settled]),
+        "best": plain(units.best[settled]),
     }
 
 

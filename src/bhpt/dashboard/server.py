@@ -36,21 +36,27 @@ def serve(
     """
     with ExitStack() as stack:
         feeds = [stack.enter_context(closing(StudyFeed(Address.parse(study)))) for study in studies]
-        listening = stack.enter_context(_listen(host, port))
-        config = uvicorn.Config(
-            make_app(feeds, access),
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=_GRACE_S,
-        )
+        listening = stack.enter_context(listen(host, port))
+        server = make_server(feeds, access)
         ready(listening.getsockname()[1])
         with suppress(KeyboardInterrupt):  # the way to stop it
-            uvicorn.Server(config).run(sockets=[listening])
+            server.run(sockets=[listening])
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    """A socket that listens.
+def make_server(feeds: Sequence[StudyFeed], access: Access) -> uvicorn.Server:
+    """A server of some studies, not yet running."""
+    config = uvicorn.Config(
+        make_app(feeds, access),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE_S,
+    )
+    return uvicorn.Server(config)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens at an address.
 
     Raises:
         Misuse: It cannot, because the port is taken or the address is not this machine's.

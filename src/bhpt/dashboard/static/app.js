@@ -5,6 +5,11 @@
   const VIEWS = [
     ["overview", "Overview", bhpt.views.OverviewView],
     ["curves", "Curves", bhpt.views.CurvesView],
+    ["timeline", "Timeline", bhpt.views.TimelineView],
+    ["why", "Why", bhpt.views.WhyView],
+    ["parameters", "Hyper-parameters", bhpt.views.ParametersView],
+    ["forecast", "More budget", bhpt.views.ForecastView],
+    ["compare", "Side by side", bhpt.views.CompareView],
   ];
   const byId = (id) => document.getElementById(id);
   const state = { study: null, view: null, viewName: "", number: 0, studies: [], source: null, isDue: false, best: undefined };
@@ -70,7 +75,7 @@
       document.title = `${bhpt.model.number(study.overview.best)} · ${study.name} · bhpt`;
       state.view.draw(study);
       announce(study.overview);
-      document.documentElement.dataset.drawn = String(study.position);
+      if (window.Plotly) document.documentElement.dataset.drawn = String(study.position);
     });
   }
 
@@ -83,15 +88,26 @@
 
   // ---- data -----------------------------------------------------------------------------------
 
+  // A report holds everything that a dashboard would ask its server for.
+  const content = byId("content") ? JSON.parse(byId("content").textContent) : null;
+
   const context = {
     get study() { return state.study; },
     async ask(path) {
-      const answer = await fetch(`/api/studies/${state.number}/${path}`);
+      if (content) return held(path);
+      const answer = await fetch(path.startsWith("/") ? path : `/api/studies/${state.number}/${path}`);
       const found = await answer.json();
       if (!answer.ok) throw new Error(found.error || answer.statusText);
       return found;
     },
   };
+
+  function held(path) {
+    const found = content.answers[path];
+    if (!found) throw new Error("The report does not hold this: only the newest decisions are in it.");
+    if (found.error) throw new Error(found.error);
+    return found;
+  }
 
   function trouble(text) {
     byId("trouble").textContent = text;
@@ -111,14 +127,35 @@
     source.addEventListener("error", () => trouble("The connection is lost: is `bhpt dashboard` still running? Trying again …"));
     source.addEventListener("open", () => trouble(""));
     state.source = source;
+    showDownloads();
+  }
+
+  const DOWNLOADS = [["epochs.csv", "epochs (CSV)"], ["arms.csv", "arms (CSV)"], ["attempts.csv", "units (CSV)"], ["study.json", "everything (JSON)"]];
+
+  function showDownloads() {
+    byId("downloads").replaceChildren("Download: ", ...DOWNLOADS.map(([file, text]) => make("a", { href: `/api/studies/${state.number}/${file}`, download: file }, text)));
+  }
+
+  function showReport() {
+    state.study = new bhpt.model.Study(content.study);
+    const name = content.study.name.replace(/[^A-Za-z0-9_.-]/g, "_");
+    byId("downloads").replaceChildren(`Report of ${content.made}. `, make("button", { type: "button",
+      on: { click: () => bhpt.views.download(`${name}.json`, "application/json", byId("content").textContent) } }, "everything (JSON)"));
+    redraw();
   }
 
   async function start() {
-    byId("tabs").append(...VIEWS.map(([key, text]) => make("li", {}, make("a", { href: `#${key}` }, text))));
+    state.studies = content ? [{ id: 0, name: content.study.name }] : await (await fetch("/api/studies")).json();
+    const shown = VIEWS.filter(([key]) => key !== "compare" || state.studies.length > 1);
+    byId("tabs").append(...shown.map(([key, text]) => make("li", {}, make("a", { href: `#${key}` }, text))));
     window.addEventListener("hashchange", route);
+    window.addEventListener("load", redraw); // plotly is the last script: figures are drawn once it is here
     route();
     startTheme();
-    state.studies = await (await fetch("/api/studies")).json();
+    if (content) {
+      showReport();
+      return;
+    }
     const select = byId("studies");
     select.append(...state.studies.map((study) => make("option", { value: study.id }, study.name)));
     byId("chooser").hidden = state.studies.length < 2;

@@ -116,21 +116,31 @@ bhpt.figures = (() => {
     return [band(0, 4, 0.12), band(1, 3, 0.16), middle];
   }
 
+  // Arms whose continuation is drawn: the chosen one, and those that were asked for.
+  function fannedArms(study, running, options) {
+    const fans = study.prediction && study.prediction.fans;
+    const promising = fans ? fans.arms.slice(0, 5) : [];
+    const asked = { best: promising, running, none: [], chosen: [] }[options.fans];
+    return [...new Set([...asked, ...(options.chosen === null ? [] : [options.chosen])])];
+  }
+
   // Learning curves: options {log, fans: "best" | "running" | "chosen" | "none", chosen}.
   function curves(study, options) {
     const best = study.ranked.slice(0, SHOWN).map((arm) => arm.arm);
     const running = study.running.map((unit) => unit.arm);
-    const special = [...new Set([...best, ...running, ...(options.chosen === null ? [] : [options.chosen])])];
+    const special = [...new Set([...best, ...running, ...fannedArms(study, running, options)])];
     const colors = new Map(special.map((arm, place) => [arm, CURVES[place % CURVES.length]]));
     const others = [...study.curves.keys()].filter((arm) => !colors.has(arm));
-    const data = [{
-      type: "scatter", mode: "lines+markers", name: `${others.length} other arms`, ...lineOf(study, others, LONGEST),
-      line: { color: alpha(css("--soft"), 0.35), width: 1 }, marker: { size: 3, color: alpha(css("--soft"), 0.5) },
-      hovertemplate: HOVER, visible: others.length ? true : "legendonly",
-    }];
-    const fanned = { best: best.slice(0, 5), running, none: [], chosen: options.chosen === null ? [] : [options.chosen] }[options.fans];
-    [...new Set([...fanned, ...(options.chosen === null || options.fans === "none" ? [] : [options.chosen])])]
-      .forEach((arm) => data.push(...fanTraces(study, arm, colors.get(arm))));
+    // a line of one point is not seen: arms with a single epoch are dots, all others are one long line
+    const short = others.filter((arm) => study.curves.get(arm).length < 2);
+    const long = others.filter((arm) => study.curves.get(arm).length >= 2);
+    const data = [
+      { type: "scatter", mode: "lines", name: `${long.length} other arms`, ...lineOf(study, long, LONGEST), legendgroup: "others",
+        line: { color: alpha(css("--soft"), 0.4), width: 1 }, hovertemplate: HOVER, visible: long.length ? true : "legendonly" },
+      { type: "scatter", mode: "markers", name: `${short.length} with one epoch`, ...lineOf(study, short, 1), legendgroup: "others",
+        marker: { size: 4, color: alpha(css("--soft"), 0.5) }, hovertemplate: HOVER, visible: short.length ? true : "legendonly" },
+    ];
+    fannedArms(study, running, options).forEach((arm) => data.push(...fanTraces(study, arm, colors.get(arm))));
     special.forEach((arm) => {
       const isRunning = running.includes(arm);
       data.push({
@@ -157,5 +167,179 @@ bhpt.figures = (() => {
     };
   }
 
-  return { progress, curves, base, css, safe, alpha, hoverText, lineOf, thinned, CURVES, configText, duration };
+  // What a unit is to its worker and its arm: a first unit, going on, a thaw, a failure, in flight.
+  const KINDS = [
+    ["first", "first unit of an arm", "#4c8bf5"], ["on", "the same arm goes on", "#34a36b"],
+    ["thaw", "an arm is thawed", "#e0962e"], ["failed", "failed or stopped", "#d64541"], ["open", "running", "#8e5bd0"],
+  ];
+
+  function kindsOf(study) {
+    const last = new Map(); // lane -> arm that it trained last
+    const seen = new Set();
+    const kinds = new Map();
+    [...study.units].sort((a, b) => a.started - b.started).forEach((unit) => {
+      let kind = seen.has(unit.arm) ? (last.get(unit.lane) === unit.arm ? "on" : "thaw") : "first";
+      if (unit.status === "failed") kind = "failed";
+      if (unit.status === "open") kind = "open";
+      kinds.set(unit.attempt, kind);
+      last.set(unit.lane, unit.arm);
+      seen.add(unit.arm);
+    });
+    return kinds;
+  }
+
+  // Which arm had which unit when: options {rows: "workers" | "arms", last: how many units}.
+  function timeline(study, options) {
+    const kinds = kindsOf(study);
+    const units = study.units.slice(-options.last);
+    const now = Math.max(study.overview.clock, ...study.units.slice(-50).map((unit) => unit.ended || unit.started));
+    const byArm = options.rows === "arms";
+    const place = new Map([...new Set(units.map((unit) => unit.arm))].map((arm, at) => [arm, at + 1]));
+    const row = (unit) => (byArm ? place.get(unit.arm) : unit.lane + 1);
+    const rows = byArm ? place.size : units.reduce((most, unit) => Math.max(most, unit.lane + 1), 1);
+    const width = Math.max(2, Math.min(22, 300 / rows));
+    const data = KINDS.map(([key, name, color]) => {
+      const x = [], y = [], text = [], customdata = [];
+      units.forEach((unit) => {
+        if (kinds.get(unit.attempt) !== key) return;
+        const end = unit.ended === null ? now : unit.ended;
+        const what = `${hoverText(study, unit.arm)}<br>unit ${unit.attempt}: epochs ${unit.done + 1} to ${unit.done + unit.epochs}`
+          + `<br>${duration(end - unit.started)}${unit.message ? `<br>${safe(unit.message).slice(0, 90)}` : ""}`;
+        x.push(unit.started, end, null); y.push(row(unit), row(unit), null);
+        text.push(what, what, ""); customdata.push(unit.attempt, unit.attempt, null);
+      });
+      return { type: "scatter", mode: "lines", name, x, y, text, customdata, line: { color, width, simplify: false },
+        hovertemplate: "%{text}<extra></extra>", visible: x.length ? true : "legendonly" };
+    });
+    return {
+      data,
+      layout: base({
+        xaxis: { title: { text: "seconds" } },
+        yaxis: { title: { text: byArm ? "arms in order" : "worker" }, dtick: byArm ? undefined : 1, range: [0.4, rows + 0.6] },
+        uirevision: `timeline ${options.rows} ${options.last}`,
+      }),
+      table: {
+        caption: "Units, the newest first",
+        columns: ["unit", "arm", "first epoch", "epochs", "worker", "started", "ended", "what", "message"],
+        rows: [...study.units].reverse().map((unit) => [unit.attempt, unit.arm, unit.done + 1, unit.epochs, unit.lane + 1,
+          unit.started, unit.ended, KINDS.find(([key]) => key === kinds.get(unit.attempt))[1], unit.message]),
+      },
+    };
+  }
+
+  // What was predicted of every arm when an attempt was decided on.
+  function decision(study, found) {
+    const order = found.arms.map((_, place) => place).filter((place) => found.end[place] !== null);
+    const points = (places, name, color, size) => ({
+      type: "scatter", mode: "markers", name, x: places.map((place) => order.indexOf(place) + 1), y: places.map((place) => found.end[place]),
+      error_y: { type: "data", array: places.map((place) => found.spread[place]), color: alpha(color, 0.5), thickness: 1.5, width: 2 },
+      marker: { color, size }, customdata: places.map((place) => found.arms[place]),
+      text: places.map((place) => hoverText(study, found.arms[place])),
+      hovertemplate: "%{text}<br>predicted end <b>%{y:.5g}</b><extra></extra>",
+    });
+    const chosen = order.filter((place) => found.arms[place] === found.arm);
+    return {
+      data: [points(order.filter((place) => found.arms[place] !== found.arm), "other arms", css("--accent"), 7),
+        points(chosen, `arm ${found.arm}, chosen`, css("--bad"), 12)],
+      layout: base({
+        xaxis: { title: { text: "arms, the best predicted end first" } },
+        yaxis: { title: { text: `predicted end (${safe(study.overview.metric)})` } }, uirevision: `why ${found.attempt}`,
+      }),
+      table: {
+        caption: `Arms compared at step ${found.attempt}, the best predicted end first`,
+        columns: ["arm", "predicted end", "± one deviation", "score (lowest is chosen)", ...study.names],
+        rows: found.arms.map((arm, place) => [arm, found.end[place], found.spread[place], found.score[place],
+          ...study.names.map((name) => (study.arms.get(arm) || { settings: {} }).settings[name])]),
+      },
+    };
+  }
+
+  function importance(found) {
+    const known = found.described.map((one, place) => [one.name, found.importance[place]]).filter(([, share]) => share !== null).reverse();
+    return {
+      data: [{ type: "bar", orientation: "h", y: known.map(([name]) => safe(name)), x: known.map(([, share]) => share),
+        marker: { color: css("--accent") }, hovertemplate: "%{y}: %{x:.0%}<extra></extra>" }],
+      layout: base({ showlegend: false, xaxis: { tickformat: ".0%", range: [0, 1], title: { text: "explained alone" } }, yaxis: { type: "category" } }),
+      table: { caption: "Share of the differences between arms that each hyper-parameter explains alone",
+        columns: ["hyper-parameter", "explained"], rows: [...known].reverse() },
+    };
+  }
+
+  const GROUPS = ["#2c7bb6", "#71b3c9", "#b9b9b9", "#f0a86b", "#d7191c"]; // best fifth to worst
+  const FIFTHS = ["best fifth of the arms", "second", "third", "fourth", "last fifth"];
+
+  function parallel(study, found) {
+    const axes = found.described.slice(0, 10);
+    const count = found.arms.length;
+    const groups = GROUPS.map(() => ({ x: [], y: [], text: [], customdata: [] }));
+    found.arms.forEach((arm, place) => {
+      const group = groups[Math.min(4, Math.floor(place * 5 / Math.max(count, 1)))];
+      const hover = `${hoverText(study, arm)}<br>predicted end ${number(found.ends[place])}`;
+      axes.forEach((_, axis) => {
+        group.x.push(axis); group.y.push(found.positions[axis][place]); group.text.push(hover); group.customdata.push(arm);
+      });
+      group.x.push(null); group.y.push(null); group.text.push(""); group.customdata.push(null);
+    });
+    const ticks = axes.flatMap((one, axis) => (one.choices.length
+      ? one.choices.slice(0, 12).map((choice, at) => [axis, at / Math.max(one.choices.length - 1, 1), safe(setting(choice)).slice(0, 18)])
+      : [[axis, 0, number(one.low, 3)], [axis, 1, number(one.high, 3)]]));
+    return {
+      data: groups.map((group, place) => ({ type: "scatter", mode: "lines+markers", name: FIFTHS[place], ...group,
+        line: { color: alpha(GROUPS[place], place === 0 ? 0.85 : 0.3), width: place === 0 ? 2 : 1 }, marker: { size: 3, color: GROUPS[place] },
+        hovertemplate: "%{text}<extra></extra>", visible: group.x.length ? true : "legendonly" })).reverse(),
+      layout: base({
+        legend: { orientation: "h", y: 1.12, yanchor: "bottom", x: 0, traceorder: "reversed" },
+        xaxis: { tickvals: axes.map((_, axis) => axis), ticktext: axes.map((one) => safe(one.name)), range: [-0.3, axes.length - 0.6], zeroline: false },
+        yaxis: { visible: false, range: [-0.12, 1.12] }, margin: { l: 15, r: 15, t: 10, b: 60 },
+        shapes: axes.map((_, axis) => ({ type: "line", x0: axis, x1: axis, y0: 0, y1: 1, line: { color: css("--soft"), width: 1 } })),
+        annotations: ticks.map(([axis, at, text]) => ({ x: axis, y: at, text, showarrow: false, xanchor: "left", xshift: 5,
+          yshift: at === 0 ? -9 : at === 1 ? 9 : 0, font: { size: 11, color: css("--soft") } })),
+      }),
+      table: { caption: "Arms, the best predicted end first", columns: ["arm", "predicted end", ...study.names],
+        rows: found.arms.map((arm, place) => [arm, found.ends[place], ...study.names.map((name) => study.arms.get(arm).settings[name])]) },
+    };
+  }
+
+  function slice(study, found, name) {
+    const one = found.described.find((described) => described.name === name);
+    const rows = found.arms.map((arm, place) => [study.arms.get(arm).settings[name], found.ends[place], arm])
+      .filter(([value]) => value !== null && value !== undefined);
+    return {
+      data: [{ type: "scatter", mode: "markers", x: rows.map(([value]) => (one.choices.length ? safe(setting(value)).slice(0, 30) : value)),
+        y: rows.map(([, end]) => end), marker: { color: css("--accent"), opacity: 0.7, size: 8 }, text: rows.map(([, , arm]) => hoverText(study, arm)),
+        hovertemplate: "%{text}<br>predicted end <b>%{y:.5g}</b><extra></extra>" }],
+      layout: base({ showlegend: false, xaxis: { title: { text: safe(name) }, type: one.choices.length ? "category" : one.log ? "log" : "linear" },
+        yaxis: { title: { text: `predicted end (${safe(study.overview.metric)})` } }, uirevision: name }),
+      table: { caption: `Predicted end by ${name}`, columns: ["arm", name, "predicted end"], rows: rows.map(([value, end, arm]) => [arm, value, end]) },
+    };
+  }
+
+  function forecast(study, found) {
+    const names = found.purchases.map((one) => (one.more ? `+ ${one.text}` : `the ${found.left_text} left`));
+    return {
+      data: [
+        { type: "scatter", mode: "lines+markers", name: "expected (90% interval)", x: ["now", ...names], y: [found.best, ...found.purchases.map((one) => one.expected)],
+          error_y: { type: "data", symmetric: false, array: [0, ...found.purchases.map((one) => one.high - one.expected)],
+            arrayminus: [0, ...found.purchases.map((one) => one.expected - one.low)], color: css("--fan") },
+          line: { color: css("--fan"), width: 2 }, marker: { size: 9 }, hovertemplate: "%{x}: %{y:.5g}<extra></extra>" },
+      ],
+      layout: base({ xaxis: { type: "category" }, yaxis: { title: { text: `best ${safe(study.overview.metric)}` } } }),
+      table: { caption: "What more budget is expected to buy", columns: ["budget", "expected", "90% from", "to", "better by %"],
+        rows: found.purchases.map((one, place) => [names[place], one.expected, one.low, one.high, 100 * one.gain]) },
+    };
+  }
+
+  // Several studies side by side: how the best of each came with its budget.
+  function compare(found) {
+    return {
+      data: found.map((one, place) => ({ type: "scatter", mode: "lines", name: safe(one.name), x: one.used.map((used) => used / one.overview.budget), y: one.best,
+        line: { shape: "hv", width: 2.5, color: CURVES[place % CURVES.length] }, hovertemplate: `${safe(one.name)}<br>%{x:.0%}: %{y:.5g}<extra></extra>` })),
+      layout: base({ xaxis: { title: { text: "part of its budget" }, tickformat: ".0%", rangemode: "tozero" }, yaxis: { title: { text: "best so far" } } }),
+      table: { caption: "Studies side by side", columns: ["study", "metric", "best", "arm", "used", "tried", "units", "state"],
+        rows: found.map((one) => [one.name, `${one.overview.metric} (${one.overview.mode})`, one.overview.best, one.overview.best_arm, one.overview.used_text,
+          one.overview.tried, one.overview.units, one.phase_text]) },
+    };
+  }
+
+  return { progress, curves, timeline, decision, importance, parallel, slice, forecast, compare, base, css, safe, alpha, hoverText, lineOf, thinned, CURVES, configText, duration };
 })();

@@ -65,11 +65,22 @@ bhpt.views = (() => {
       this.drawn = { table: { caption: label, columns: [], rows: [] } };
     }
 
+    // What to do when a point is clicked: it is told the point's `customdata`.
+    onClick(act) {
+      this.act = act;
+      return this;
+    }
+
     draw(drawn) {
       this.drawn = drawn;
+      this.fillTable();
+      if (!window.Plotly) return; // still on its way: the page is drawn again once it is here
       Plotly.react(this.place, drawn.data, drawn.layout, { displaylogo: false, responsive: true, displayModeBar: "hover",
         modeBarButtonsToRemove: ["select2d", "lasso2d", "toImage"] });
-      this.fillTable();
+      if (this.act && !this.isBound) {
+        this.isBound = true;
+        this.place.on("plotly_click", (event) => this.act(event.points[0].customdata));
+      }
     }
 
     fillTable() {
@@ -137,11 +148,11 @@ bhpt.views = (() => {
   class CurvesView {
     constructor() {
       this.options = { log: false, fans: "best", chosen: null };
-      this.figure = new Figure("curves", "Learning curves of all arms with predicted continuations", "tall");
+      this.figure = new Figure("curves", "Learning curves of all arms with predicted continuations", "tall").onClick((arm) => this.choose(arm));
       this.side = make("div", { "aria-live": "polite" });
       this.log = make("input", { type: "checkbox", on: { change: () => this.set({ log: this.log.checked }) } });
       this.fans = make("select", { on: { change: () => this.set({ fans: this.fans.value }) } },
-        ...[["best", "the best five"], ["running", "those running"], ["chosen", "the chosen arm"], ["none", "none"]]
+        ...[["best", "the five most promising"], ["running", "those running"], ["chosen", "the chosen arm"], ["none", "none"]]
           .map(([value, text]) => make("option", { value }, text)));
       this.arm = make("input", { type: "number", min: 0, on: { change: () => this.choose(this.arm.value === "" ? null : Number(this.arm.value)) } });
       this.element = make("div", {}, card("Learning curves",
@@ -149,7 +160,6 @@ bhpt.views = (() => {
           make("label", {}, this.log, " logarithmic"), make("label", {}, "Predictions for ", this.fans),
           make("label", {}, "Arm ", this.arm)),
         this.figure.element), this.side);
-      this.isBound = false;
     }
 
     set(options) {
@@ -165,10 +175,6 @@ bhpt.views = (() => {
     draw(study) {
       this.study = study;
       this.figure.draw(figures.curves(study, this.options));
-      if (!this.isBound) {
-        this.isBound = true;
-        this.figure.place.on("plotly_click", (event) => this.choose(event.points[0].customdata));
-      }
       const arm = study.arms.get(this.options.chosen);
       const end = arm && study.end(arm.arm);
       this.side.replaceChildren(...(arm ? [card(`Arm ${arm.arm}`,
@@ -179,5 +185,244 @@ bhpt.views = (() => {
     }
   }
 
-  return { make, table, card, Figure, settingsList, download, asCsv, OverviewView, CurvesView, configText };
+  // Redraws a slow answer at most this often while a study runs.
+  const FRESH_MS = 5000;
+
+  // A view of something that is asked of the server: asked again when the study has moved on.
+  class AskedView {
+    constructor(context, path) {
+      this.context = context;
+      this.path = path;
+      this.body = make("div", {}, make("p", { class: "waiting" }, "Working it out …"));
+      this.element = make("div", {}, this.body);
+      this.asked = null;
+      this.at = -Infinity;
+    }
+
+    draw(study) {
+      const isNew = this.asked !== study.position;
+      if (isNew && performance.now() - this.at > FRESH_MS) this.ask(study);
+      else if (this.found) this.show(study, this.found);
+      if (isNew) setTimeout(() => { if (this.element.isConnected && this.asked !== this.context.study.position) this.draw(this.context.study); }, FRESH_MS);
+    }
+
+    async ask(study) {
+      this.asked = study.position;
+      this.at = performance.now();
+      try {
+        this.found = await this.context.ask(this.path);
+      } catch (error) {
+        this.body.replaceChildren(card(this.title, make("p", { class: "soft" }, error.message)));
+        return;
+      }
+      this.show(this.context.study, this.found);
+    }
+  }
+
+  // ---- timeline -------------------------------------------------------------------------------
+
+  class TimelineView {
+    constructor(context) {
+      this.context = context;
+      this.rows = "workers";
+      this.figure = new Figure("timeline", "Which arm had which unit on which worker", "tall").onClick((attempt) => { location.hash = `why/${attempt}`; });
+      this.last = make("select", { on: { change: () => this.draw(this.study) } },
+        ...[["200", "the last 200 units"], ["1000", "the last 1,000 units"], ["Infinity", "all units"]].map(([value, text]) => make("option", { value }, text)));
+      const select = make("select", { on: { change: () => { this.rows = select.value; this.draw(this.study); } } },
+        make("option", { value: "workers" }, "workers"), make("option", { value: "arms" }, "arms"));
+      this.failures = make("div");
+      this.element = make("div", {}, card("Timeline", make("div", { class: "tools" }, make("label", {}, "A row for each of the ", select), make("label", {}, "Show ", this.last)),
+        this.figure.element), this.failures);
+      this.tails = new Map();
+    }
+
+    draw(study) {
+      this.study = study;
+      this.figure.draw(figures.timeline(study, { rows: this.rows, last: Number(this.last.value) }));
+      const failed = study.units.filter((unit) => unit.status === "failed").reverse().slice(0, 20);
+      this.failures.replaceChildren(card("Failures", failed.length
+        ? make("div", {}, failed.map((unit) => this.failure(unit)))
+        : make("p", { class: "soft" }, "No unit failed.")));
+    }
+
+    failure(unit) {
+      const tail = make("pre", {}, this.tails.get(unit.attempt) || "…");
+      const open = async () => {
+        if (this.tails.has(unit.attempt)) return;
+        try {
+          const found = await this.context.ask(`why/${unit.attempt}`);
+          this.tails.set(unit.attempt, found.tail || "nothing was printed");
+        } catch (error) { this.tails.set(unit.attempt, error.message); }
+        tail.textContent = this.tails.get(unit.attempt);
+      };
+      return make("details", { on: { toggle: open }, open: this.tails.has(unit.attempt) },
+        make("summary", {}, `unit ${unit.attempt}, arm ${unit.arm}: ${unit.message}`), tail);
+    }
+  }
+
+  // ---- why ------------------------------------------------------------------------------------
+
+  class WhyView {
+    constructor(context) {
+      this.context = context;
+      this.attempt = null; // the last one
+      this.figure = new Figure("why", "Predicted end of every arm when the decision was made");
+      this.number = make("input", { type: "number", min: 0, on: { change: () => this.go(Number(this.number.value)) } });
+      this.slider = make("input", { type: "range", min: 0, "aria-label": "Step", on: { change: () => this.go(Number(this.slider.value)) } });
+      this.text = make("div", { "aria-live": "polite" });
+      const step = (by, text, label) => make("button", { type: "button", "aria-label": label, on: { click: () => this.go(this.shown + by) } }, text);
+      this.element = make("div", {}, card("Why this arm?",
+        make("div", { class: "tools" }, make("label", {}, "Step ", this.number), step(-1, "◀", "the step before"), this.slider, step(1, "▶", "the next step"),
+          make("button", { type: "button", on: { click: () => { location.hash = "why"; } } }, "the last one")),
+        this.text, this.figure.element));
+      this.shown = 0;
+    }
+
+    open(rest) {
+      const wanted = Number(rest[0]);
+      this.attempt = rest.length && Number.isInteger(wanted) ? wanted : null;
+    }
+
+    go(attempt) {
+      const last = this.context.study.units.length - 1;
+      location.hash = `why/${Math.min(Math.max(attempt, 0), last)}`;
+    }
+
+    draw(study) {
+      const last = study.units.length - 1;
+      if (last < 0) {
+        this.text.replaceChildren(make("p", { class: "soft" }, "No unit was started yet."));
+        return;
+      }
+      const wanted = this.attempt === null ? last : Math.min(this.attempt, last);
+      this.slider.max = last;
+      this.number.max = last;
+      this.number.value = this.slider.value = this.shown = wanted;
+      if (this.found && this.found.attempt === wanted) this.show(study);
+      else if (this.asking !== wanted) this.ask(wanted);
+    }
+
+    async ask(attempt) {
+      this.asking = attempt;
+      let found;
+      try { found = await this.context.ask(`why/${attempt}`); } catch (error) {
+        this.text.replaceChildren(make("p", { class: "soft" }, error.message));
+        return;
+      } finally { this.asking = null; }
+      if (attempt !== this.shown) { this.draw(this.context.study); return; }
+      this.found = found;
+      this.show(this.context.study);
+    }
+
+    // Where the chosen arm stood by what the policy minimises.
+    scored(found) {
+      const own = found.score[found.arms.indexOf(found.arm)];
+      const known = found.score.filter((score) => score !== null);
+      if (own === null || own === undefined || known.length < 2) return ".";
+      const better = known.filter((score) => score < own).length;
+      return better ? `, and ${better} of ${known.length} had a better score.` : ", and it had the best score.";
+    }
+
+    show(study) {
+      const { found } = this;
+      const came = { open: "It runs now.", observed: "It was trained.", failed: `It failed: ${found.message}` }[found.status];
+      const rank = found.arms.indexOf(found.arm) + 1;
+      const note = !found.is_recomputed ? "Only what the log keeps of this decision is shown: the chosen arm and the best few others."
+        : found.recomputed_arm !== found.arm ? `Made again now, the decision would be arm ${found.recomputed_arm}: another version, policy or set of live trainers decided then.` : "";
+      this.text.replaceChildren(
+        make("p", { class: "quote" }, found.why),
+        make("p", { class: "soft" }, `Arm ${found.arm} had ${found.done} epochs and got ${found.epochs} more${found.left ? `; ${found.left} were left` : ""}. ${came}`
+          + (rank ? ` Its predicted end was number ${rank} of ${found.arms.length}` : "") + this.scored(found)),
+        make("p", { class: "soft" }, note),
+        ...(found.tail ? [make("pre", {}, found.tail)] : []),
+        settingsList(found.config));
+      this.figure.draw(figures.decision(study, found));
+    }
+  }
+
+  // ---- hyper-parameters -----------------------------------------------------------------------
+
+  class ParametersView extends AskedView {
+    constructor(context) {
+      super(context, "parameters");
+      this.title = "Hyper-parameters";
+      this.importance = new Figure("importance", "How much each hyper-parameter matters", "low");
+      this.slice = new Figure("slice", "Predicted end by one hyper-parameter", "low");
+      this.parallel = new Figure("parallel", "Settings of all arms, a line for each");
+      this.hints = make("div");
+      this.select = make("select", { on: { change: () => this.show(this.context.study, this.found) } });
+      this.content = [
+        card("Do the ranges fit?", this.hints),
+        make("div", { class: "two" },
+          card("What matters", this.importance.element,
+            make("p", { class: "soft" }, "The share of the differences between arms that a hyper-parameter explains alone, each arm predicted from the others.")),
+          card("One by one", make("div", { class: "tools" }, make("label", {}, "Hyper-parameter ", this.select)), this.slice.element)),
+        card("All together", this.parallel.element),
+      ];
+    }
+
+    show(study, found) {
+      if (!found.described.length || !found.arms.length) {
+        this.body.replaceChildren(card(this.title, make("p", { class: "soft" }, "Too little was tried yet.")));
+        return;
+      }
+      const names = found.described.map((one) => one.name);
+      if (this.select.options.length !== names.length) {
+        this.select.replaceChildren(...names.map((name) => make("option", { value: name }, name)));
+      }
+      if (this.content[0].parentElement !== this.body) this.body.replaceChildren(...this.content);
+      this.hints.replaceChildren(...(found.hints.length
+        ? found.hints.map((hint) => make("p", { class: "hint" }, make("strong", {}, hint.name), `: ${hint.text}.`))
+        : [make("p", { class: "soft" }, found.arms.length < 15 ? "Too few arms were tried to tell." : "No range looks too narrow, too wide or badly placed.")]));
+      this.importance.draw(figures.importance(found));
+      this.slice.draw(figures.slice(study, found, this.select.value || names[0]));
+      this.parallel.draw(figures.parallel(study, found));
+    }
+  }
+
+  // ---- forecast -------------------------------------------------------------------------------
+
+  class ForecastView extends AskedView {
+    constructor(context) {
+      super(context, "forecast");
+      this.title = "More budget";
+      this.figure = new Figure("forecast", "Expected best value by additional budget");
+      this.advice = make("p", { class: "quote" });
+      this.command = make("p");
+      this.content = [card("Is more budget worth it?", this.advice, this.command, this.figure.element,
+        make("p", { class: "soft" }, "Assumed: curves go on as the study's predictor expects, and the additional budget is split evenly over the most "
+          + "promising arms without looking at what comes in. The tuner looks after every unit, so on average it should do no worse."))];
+    }
+
+    show(study, found) {
+      if (this.content[0].parentElement !== this.body) this.body.replaceChildren(...this.content);
+      this.advice.textContent = `${found.is_worth_it ? "Yes: " : "Hardly: "}${found.advice}.`;
+      this.advice.className = `quote ${found.is_worth_it ? "good" : ""}`;
+      const more = found.purchases.filter((one) => one.more);
+      const named = more[Math.min(2, more.length - 1)];
+      this.command.replaceChildren("Extend it with ", make("code", {}, `bhpt resume ${study.address} --add-budget "${named.text}"`));
+      this.figure.draw(figures.forecast(study, found));
+    }
+  }
+
+  // ---- several studies ------------------------------------------------------------------------
+
+  class CompareView extends AskedView {
+    constructor(context) {
+      super(context, "/api/compare");
+      this.title = "Side by side";
+      this.figure = new Figure("compare", "Best so far of several studies, by part of their budgets");
+      this.rows = make("div");
+      this.content = [card("Side by side", this.figure.element), card("Where they stand", this.rows)];
+    }
+
+    show(_, found) {
+      if (this.content[0].parentElement !== this.body) this.body.replaceChildren(...this.content);
+      const drawn = figures.compare(found);
+      this.figure.draw(drawn);
+      this.rows.replaceChildren(table(drawn.table));
+    }
+  }
+
+  return { TimelineView, WhyView, ParametersView, ForecastView, CompareView, make, table, card, Figure, settingsList, download, asCsv, OverviewView, CurvesView, configText };
 })();

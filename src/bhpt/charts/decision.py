@@ -1,0 +1,150 @@
+"""Why an arm was chosen at a past step: what was predicted of every arm then.
+
+The log keeps the sentence and what was predicted of the chosen arm and the best few others. The
+rest is worked out again: a policy is a pure function of the state, so the state as it was gives the
+same decision. It is said if it does not, because another version decided then.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bhpt.domain import FloatArray, IntArray, Memory
+from bhpt.policies.interface import Explanation
+from bhpt.policies.study_predictor import policy_named
+from bhpt.spaces import Config
+from bhpt.study import State, look
+from bhpt.study.state import Attempt
+from bhpt.study.threads import one_thread
+
+_MOST = 300  # arms that are compared: those with the best predicted ends
+
+
+@dataclass(frozen=True, eq=False)
+class PastDecision:
+    """A decision and what was known when it was made.
+
+    Attributes:
+        attempt: Which one.
+        arm: The arm that was chosen.
+        done: Epochs that it had.
+        epochs: Epochs that it got.
+        clock: When.
+        why: The reason, as it was logged.
+        config: The arm's configuration.
+        status: What came of it: "open", "observed" or "failed".
+        message: Why it failed.
+        tail: The last lines that its trainer printed before it failed.
+        left: What was left of the budget, in words; empty if it is not said.
+        arms: The arms that were compared, the best predicted end first, [A].
+        end: The best value of the metric that each was predicted to reach, [A].
+        spread: One standard deviation of it, [A].
+        score: What the policy minimised, NaN where it does not price arms, [A].
+        is_recomputed: Whether all arms are there, or only the few that the log keeps.
+        recomputed_arm: The arm that is chosen when the decision is made again now; None if it is
+            not made again.
+    """
+
+    attempt: int
+    arm: int
+    done: int
+    epochs: int
+    clock: float
+    why: str
+    config: Config
+    status: str
+    message: str
+    tail: str
+    left: str
+    arms: IntArray
+    end: FloatArray
+    spread: FloatArray
+    score: FloatArray
+    is_recomputed: bool
+    recomputed_arm: int | None
+
+
+Columns = tuple[IntArray, FloatArray, FloatArray, FloatArray]
+"""Arms, and the predicted end, spread and score of each."""
+
+
+def explain(before: State, attempt: Attempt, memory: Memory) -> PastDecision:
+    """Why an attempt was started.
+
+    Args:
+        before: The study at the moment of the decision.
+        attempt: What was decided, with what came of it.
+        memory: What the policy has prepared for the study.
+    """
+    again = _decided_again(before, attempt.unit.arm, memory)
+    left = before.ledger.budget.rules.text(before.ledger.left)
+    if again is None:
+        return _past(before, attempt, _logged(attempt), left)
+    found = _past(before, attempt, _compared(attempt, again[1]), left)
+    return replace(found, is_recomputed=True, recomputed_arm=again[0])
+
+
+def logged_decision(state: State, attempt: Attempt) -> PastDecision:
+    """What the log keeps of a decision: quick, and the same whoever looks.
+
+    Args:
+        state: The study at any later moment; what was left at the time is not said.
+        attempt: What was decided, with what came of it.
+    """
+    return _past(state, attempt, _logged(attempt), "")
+
+
+def _past(state: State, attempt: Attempt, columns: Columns, left: str) -> PastDecision:
+    arms, end, spread, score = columns
+    value = 1 if state.plan.objective.mode == "min" else -1
+    return PastDecision(
+        attempt=attempt.number,
+        arm=attempt.unit.arm,
+        done=attempt.done,
+        epochs=attempt.unit.epochs,
+        clock=attempt.started,
+        why=attempt.why,
+        config=state.configs[attempt.unit.arm],
+        status=attempt.status,
+        message=attempt.message,
+        tail=attempt.tail,
+        left=left,
+        arms=arms,
+        end=value * end,
+        spread=spread,
+        score=score,
+        is_recomputed=False,
+        recomputed_arm=None,
+    )
+
+
+def _decided_again(before: State, arm: int, memory: Memory) -> tuple[int, Explanation] | None:
+    """The decision made again, and its explanation; None if no policy made it or none is known."""
+    policy = policy_named(before.plan.policy)
+    if policy is None or arm in before.tried.failing:
+        return None
+    looked = look(before)
+    if looked is None:
+        return None
+    with one_thread():
+        decision = policy.decide(replace(looked[0], memory=memory))
+        return None if decision is None else (decision.arm, decision.explanation)
+
+
+def _compared(attempt: Attempt, found: Explanation) -> Columns:
+    """What was predicted of the arms with the best ends, and of the chosen one."""
+    if not np.isfinite(found.end).any():
+        return _logged(attempt)
+    order = np.argsort(found.end, kind="stable")[:_MOST]
+    arms = order[np.isfinite(found.end[order])]
+    chosen = attempt.unit.arm
+    if chosen not in arms:
+        arms = np.append(arms, chosen)
+    return arms, found.end[arms], found.spread[arms], found.value[arms]
+
+
+def _logged(attempt: Attempt) -> Columns:
+    """What the log keeps of a decision."""
+    rows = [(one.arm, one.end, one.spread, one.value) for one in attempt.outlook]
+    columns = np.array(rows, float).reshape(-1, 4).T
+    return columns[0].astype(np.int64), columns[1], columns[2], columns[3]

@@ -1,0 +1,96 @@
+"""What more budget would buy, for a person who has to decide on it."""
+
+from dataclasses import dataclass
+
+from bhpt.reports.forecast import Forecast, forecast
+from bhpt.reports.worlds import Outcome
+from bhpt.study import State
+
+_WORTH = 0.005  # of the best value: a smaller expected gain is called little
+_ADVISED = 0.5  # part of the budget of which the advice speaks
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """An amount of budget and what it is expected to buy.
+
+    Attributes:
+        more: The amount, on top of the budget; 0 for what is left of it.
+        text: The same in words, as `--add-budget` takes it.
+        expected: The best value of the metric that is expected at its end.
+        low: Lower end of the 90% interval.
+        high: Upper end.
+        gain: The expected improvement, as a part of the best value so far.
+    """
+
+    more: float
+    text: str
+    expected: float
+    low: float
+    high: float
+    gain: float
+
+
+@dataclass(frozen=True, slots=True)
+class MoreBudget:
+    """What more budget would buy.
+
+    Attributes:
+        best: The best value so far.
+        left_text: What is left of the budget, in words.
+        purchases: The smallest amount first.
+        is_worth_it: Whether half as much again is expected to improve the best noticeably.
+        advice: One sentence.
+    """
+
+    best: float
+    left_text: str
+    purchases: tuple[Purchase, ...]
+    is_worth_it: bool
+    advice: str
+
+
+def more_budget(state: State) -> MoreBudget:
+    """What several amounts of additional budget are expected to buy.
+
+    Raises:
+        Misuse: Nothing finite was observed yet.
+    """
+    found = forecast(state)
+    purchases = tuple(
+        _purchase(found, outcome) for outcome in found.outcomes if outcome.more or found.left > 0
+    )
+    advised = min(
+        (one for one in purchases if one.more),
+        key=lambda one: abs(one.more - _ADVISED * found.budget.amount),
+    )
+    return MoreBudget(
+        best=found.best,
+        left_text=found.budget.rules.text(found.left),
+        purchases=purchases,
+        is_worth_it=advised.gain >= _WORTH,
+        advice=_advice(found, advised),
+    )
+
+
+def _purchase(found: Forecast, outcome: Outcome) -> Purchase:
+    gain = found.objective.to_loss(found.best) - found.objective.to_loss(outcome.expected)
+    return Purchase(
+        more=outcome.more,
+        text=found.budget.rules.text(outcome.more) if outcome.more else "",
+        expected=outcome.expected,
+        low=outcome.low,
+        high=outcome.high,
+        gain=max(gain, 0.0) / abs(found.best) if found.best else max(gain, 0.0),
+    )
+
+
+def _advice(found: Forecast, advised: Purchase) -> str:
+    metric = found.objective.metric
+    if advised.gain < _WORTH:
+        return f"{advised.text} more would hardly improve the best {metric} ({found.best:.4g})"
+    return (
+        f"{advised.text} more are expected to bring the best {metric} from {found.best:.4g} to "
+        f"{advised.expected:.4g} ({advised.gain:.1%} better; 90% interval {advised.low:.4g} to "
+        f"{advised.high:.4g})"
+    )

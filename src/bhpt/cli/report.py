@@ -1,0 +1,32 @@
+"""`bhpt report`: a study as one HTML file, to send to a colleague."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bhpt.cli.export import refuse_study, write_whole
+from bhpt.domain import Misuse
+from bhpt.storage import Address
+
+
+def report(
+    study: Annotated[str, typer.Argument(help="Its file or address.", metavar="STUDY")],
+    out: Annotated[Path, typer.Option(help="The file to write.", metavar="FILE.html")],
+) -> None:
+    """Write a study as one HTML file that needs nothing else."""
+    try:
+        from bhpt.dashboard.feed import StudyFeed
+        from bhpt.dashboard.single_file import report_page
+    except ImportError as error:
+        raise Misuse(f"a report needs {error.name}: pip install 'bhpt[dashboard]'") from None
+    address = Address.parse(study)
+    refuse_study(out, address)
+    with closing(StudyFeed(address)) as feed:
+        content = report_page(feed)
+    write_whole(out, lambda file: _write(file, content))
+
+
+def _write(file: Path, content: str) -> None:
+    file.write_text(content, "utf-8")

@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+
+from bhpt.charts.decision import explain
+from bhpt.charts.more_budget import more_budget
+from bhpt.charts.plain import plain
+from bhpt.domain import Memory, Misuse, View
+from bhpt.policies.interface import Decision, Explanation
+from bhpt.study import State, Study
+from tests.reports.cases import SPACE, loss_at, state_of
+
+
+def stepped(policy: object = "default", mode: str = "min") -> tuple[list[State], Study]:
+    """The states before each decision of a study, and the study after them."""
+    sign = -1 if mode == "max" else 1
+    study = Study(SPACE, "40 epochs", max_epochs=20, policy=policy, mode=mode)  # type: ignore[arg-type]
+    befores = []
+    for step in range(12):
+        before = study.state
+        unit = study.ask()
+        assert unit is not None
+        befores.append(before)
+        if step == 4:
+            study.fail(unit, "out of luck", seconds=1.0)
+        else:
+            study.tell(unit, sign * loss_at(unit.config, unit.done + 1), seconds=1.0)
+    return befores, study
+
+
+@pytest.mark.parametrize("mode", ["min", "max"])
+def test_a_past_decision_made_again_is_the_same(mode: str) -> None:
+    befores, study = stepped(mode=mode)
+    for step in (7, 11):
+        found = explain(befores[step], study.state.attempts[step], Memory())
+        assert found.is_recomputed
+        assert found.recomputed_arm == found.arm
+        outlook = study.state.attempts[step].outlook[0]
+        place = found.arms.tolist().index(outlook.arm)
+        sign = -1 if mode == "max" else 1
+        assert found.end[place] == pytest.approx(sign * outlook.end)
+        assert len(found.arms) > len(study.state.attempts[step].outlook)
+        plain(found)
+
+
+def test_a_retry_and_a_strange_policy_show_what_the_log_keeps() -> None:
+    befores, study = stepped()
+    again = explain(befores[5], study.state.attempts[5], Memory())
+    assert not again.is_recomputed
+    assert "try 2" in again.why
+    failed = explain(befores[4], study.state.attempts[4], Memory())
+    assert (failed.status, failed.message) == ("failed", "out of luck")
+
+
+class First:
+    def decide(self, view: View) -> Decision | None:
+        arm = int(np.flatnonzero(view.choosable)[0])
+        return Decision(arm, Explanation.in_words("the first", view.arms))
+
+
+def test_a_policy_without_a_name_is_not_asked_again() -> None:
+    befores, study = stepped(First())
+    found = explain(befores[3], study.state.attempts[3], Memory())
+    assert not found.is_recomputed
+    assert found.why.endswith("the first")
+
+
+@pytest.mark.parametrize("mode", ["min", "max"])
+def test_more_budget_is_said_in_words(mode: str) -> None:
+    found = more_budget(state_of("20 epochs", units=14, mode=mode))
+    assert found.purchases[0].more == 0
+    assert [one.text for one in found.purchases[1:]][:2] == ["2 epochs", "5 epochs"]
+    gains = [one.gain for one in found.purchases]
+    assert gains == sorted(gains)
+    assert "10 epochs" in found.advice
+    assert found.is_worth_it == ("better" in found.advice)
+
+
+def test_nothing_is_forecast_from_nothing() -> None:
+    with pytest.raises(Misuse):
+        more_budget(state_of(units=0))

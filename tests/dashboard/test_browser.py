@@ -1,0 +1,220 @@
+"""The dashboard in a real browser: the system's Chromium, driven by Playwright."""
+
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bhpt.dashboard.feed import StudyFeed
+from bhpt.dashboard.security import access_to
+from bhpt.dashboard.server import listen, make_server
+from bhpt.dashboard.single_file import report_page
+from bhpt.storage import Address
+from tests.dashboard.cases import HOSTILE, advance, large_study, stored_study
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, ConsoleMessage, Request
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
+VIEWS = ("overview", "curves", "timeline", "why", "parameters", "forecast")
+WAIT_MS = 120_000  # the machine may be busy
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the path")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+class Look:
+    """A page, with everything about it that should not have happened."""
+
+    def __init__(
+        self, browser: "Browser", width: int = 1280, scheme: str = "light"
+    ) -> None:
+        self.page = browser.new_page(
+            viewport={"width": width, "height": 900},
+            color_scheme=scheme,  # type: ignore[arg-type]
+        )
+        self.page.set_default_timeout(WAIT_MS)
+        self.wrong: list[str] = []
+        self.page.on("console", self._said)
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.wrong.append(f"dialog {dialog.message}"))
+        self.page.on("request", self._asked)
+
+    def _said(self, message: "ConsoleMessage") -> None:
+        if message.type in ("error", "warning"):
+            self.wrong.append(message.text)
+
+    def _asked(self, request: "Request") -> None:
+        if not request.url.startswith(("http://127.0.0.1:", "data:", "blob:", "file:")):
+            self.wrong.append(f"asked for {request.url}")
+
+    def open(self, address: str, view: str = "overview") -> None:
+        """Show a view, and wait until it is drawn."""
+        self.page.goto("about:blank")
+        self.page.goto(f"{address}#{view}")
+        self.page.wait_for_selector("html[data-drawn]", state="attached")
+
+    def text(self, selector: str = "main") -> str:
+        return self.page.inner_text(selector)
+
+    def is_too_wide(self) -> bool:
+        wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        return bool(self.page.evaluate(wider) > 0)
+
+
+@contextmanager
+def served(*files: Path) -> Iterator[str]:
+    """The address of a dashboard of some studies."""
+    feeds = [StudyFeed(Address.parse(file)) for file in files]
+    server = make_server(feeds, access_to("127.0.0.1", None))
+    with listen("127.0.0.1", 0) as socket:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{socket.getsockname()[1]}/"
+        finally:
+            server.should_exit = True
+            thread.join()
+    for feed in feeds:
+        feed.close()
+
+
+def test_a_page_follows_its_study_and_shows_hostile_values_as_text(
+    tmp_path: Path, browser: "Browser"
+) -> None:
+    file = tmp_path / "s.db"
+    study = stored_study(file, units=1)
+    hostile = study.state.configs[study.in_flight[0].arm if study.in_flight else 0]
+    assert "kind" in hostile
+    look = Look(browser)
+    with served(file) as address:
+        look.open(address)
+        look.page.wait_for_selector("text=1 of 30 epochs")
+        advance(study, 9)
+        look.page.wait_for_selector("text=10 of 30 epochs")
+        best = f"{study.best_loss:.5g}"
+        look.page.wait_for_selector(f"text={best}")
+        assert study.state.attempts[-1].why in look.text()
+        look.open(address, "curves")
+        arm = next(arm for arm in study.state.tried if study.state.configs[arm]["kind"] == HOSTILE)
+        look.page.fill("input[type=number]", str(arm))
+        look.page.press("input[type=number]", "Enter")
+        look.page.wait_for_selector(f"text={HOSTILE}")
+        assert look.page.query_selector("main script") is None
+        look.page.goto("about:blank")
+    study.close()
+    assert look.wrong == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("units", [0, 1, 100, 1000])
+def test_every_view_is_drawn_for_every_size(
+    tmp_path: Path, browser: "Browser", units: int
+) -> None:
+    file = tmp_path / "s.db"
+    if units < 100:
+        stored_study(file, units=units).close()
+    else:
+        large_study(file, units, 5 * units)
+    with served(file) as address:
+        for width, scheme in ((1280, "light"), (390, "dark")):
+            look = Look(browser, width, scheme)
+            for view in VIEWS:
+                look.open(address, view)
+                look.page.wait_for_selector("main .waiting", state="detached")
+                assert not look.is_too_wide(), view
+            look.page.close()
+            assert look.wrong == []
+
+
+@pytest.mark.slow
+def test_figures_are_tables_and_files_too(tmp_path: Path, browser: "Browser") -> None:
+    stored_study(tmp_path / "s.db", units=20).close()
+    look = Look(browser)
+    with served(tmp_path / "s.db") as address:
+        look.open(address, "curves")
+        look.page.click("summary")
+        assert "predicted end" in look.text("table")
+        with look.page.expect_download() as kept:
+            look.page.click("button:has-text('CSV')")
+        assert "arm,epochs" in Path(kept.value.path()).read_text()
+        with look.page.expect_download() as kept:
+            look.page.click("button:has-text('PNG')")
+        assert Path(kept.value.path()).read_bytes().startswith(b"\x89PNG")
+        with look.page.expect_download() as kept:
+            look.page.click("footer a:has-text('JSON')")
+        assert Path(kept.value.path()).stat().st_size > 1000
+    assert look.wrong == []
+
+
+@pytest.mark.slow
+def test_a_page_can_be_used_without_a_mouse(tmp_path: Path, browser: "Browser") -> None:
+    stored_study(tmp_path / "s.db", units=5).close()
+    look = Look(browser)
+    with served(tmp_path / "s.db") as address:
+        look.open(address)
+        for role in ("banner", "navigation", "main", "contentinfo"):
+            assert look.page.get_by_role(role).count() == 1
+        look.page.keyboard.press("Tab")
+        assert look.page.evaluate("document.activeElement.textContent") == "Skip to the content"
+        look.page.get_by_role("link", name="Why", exact=True).focus()
+        look.page.keyboard.press("Enter")
+        look.page.wait_for_selector("text=Why this arm?")
+        assert look.page.get_by_role("link", name="Why", exact=True).get_attribute("aria-current")
+        theme = look.page.get_by_role("button", name="Switch to the dark theme")
+        theme.focus()
+        look.page.keyboard.press("Enter")
+        assert look.page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert look.wrong == []
+
+
+@pytest.mark.slow
+def test_studies_are_shown_side_by_side(tmp_path: Path, browser: "Browser") -> None:
+    for name in ("a.db", "b.db"):
+        stored_study(tmp_path / name, units=6).close()
+    look = Look(browser)
+    with served(tmp_path / "a.db", tmp_path / "b.db") as address:
+        look.open(address, "compare")
+        look.page.wait_for_selector("text=Where they stand")
+        assert "b.db" in look.text()
+        look.page.select_option("#studies", "1")
+        look.page.wait_for_selector("#name:has-text('b.db')")
+    assert look.wrong == []
+
+
+@pytest.mark.slow
+def test_a_report_is_drawn_from_one_file(tmp_path: Path, browser: "Browser") -> None:
+    large_study(tmp_path / "s.db", 100, 400)
+    with closing(StudyFeed(Address.parse(tmp_path / "s.db"))) as feed:
+        (tmp_path / "r.html").write_text(report_page(feed), "utf-8")
+    look = Look(browser)
+    for view in (*VIEWS, "why/3"):
+        look.open((tmp_path / "r.html").as_uri(), view)
+        look.page.wait_for_selector("main .waiting", state="detached")
+    look.open((tmp_path / "r.html").as_uri(), "timeline")
+    look.page.click("main section:has-text('Failures') summary")
+    look.page.wait_for_selector(f"text={HOSTILE} at line 3")
+    assert look.wrong == []
+
+
+@pytest.mark.slow
+def test_a_lost_connection_is_said(tmp_path: Path, browser: "Browser") -> None:
+    stored_study(tmp_path / "s.db", units=3).close()
+    look = Look(browser)
+    with served(tmp_path / "s.db") as address:
+        look.open(address)
+    look.page.wait_for_selector("text=The connection is lost")
