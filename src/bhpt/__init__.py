@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from bhpt import plot
     from bhpt.domain.budget import Budget
     from bhpt.domain.curves import Curves
     from bhpt.domain.errors import Misuse
@@ -81,6 +82,7 @@ __all__ = [
     "encode_event",
     "forecast_study",
     "open_study",
+    "plot",
     "report",
     "resume",
     "stored",
@@ -128,6 +130,7 @@ _HOMES = {
     "encode_event": "bhpt.study.codec",
     "forecast_study": "bhpt.reports.forecast",
     "open_study": "bhpt.tuning.tune",
+    "plot": "bhpt",
     "report": "bhpt.trainers.function",
     "resume": "bhpt.tuning.tune",
     "stored": "bhpt.tuning.tune",
@@ -141,6 +144,8 @@ if not TYPE_CHECKING:  # hidden from type checkers, which then find names that d
         """Import a public name from its module."""
         if name not in _HOMES:
             raise AttributeError(f"module 'bhpt' has no attribute {name!r}")
+        if _HOMES[name] == "bhpt":  # a module of its own
+            return import_module(f"bhpt.{name}")
         return getattr(import_module(_HOMES[name]), name)
 
 

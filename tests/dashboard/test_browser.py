@@ -40,9 +40,7 @@ def browser() -> Iterator["Browser"]:
 class Look:
     """A page, with everything about it that should not have happened."""
 
-    def __init__(
-        self, browser: "Browser", width: int = 1280, scheme: str = "light"
-    ) -> None:
+    def __init__(self, browser: "Browser", width: int = 1280, scheme: str = "light") -> None:
         self.page = browser.new_page(
             viewport={"width": width, "height": 900},
             color_scheme=scheme,  # type: ignore[arg-type]
@@ -122,9 +120,7 @@ def test_a_page_follows_its_study_and_shows_hostile_values_as_text(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("units", [0, 1, 100, 1000])
-def test_every_view_is_drawn_for_every_size(
-    tmp_path: Path, browser: "Browser", units: int
-) -> None:
+def test_every_view_is_drawn_for_every_size(tmp_path: Path, browser: "Browser", units: int) -> None:
     file = tmp_path / "s.db"
     if units < 100:
         stored_study(file, units=units).close()
