@@ -19,8 +19,8 @@ from bhpt.storage import Damaged, create_store, open_store, read_store
 from bhpt.storage.holder import Holder
 from bhpt.study import Training, fold
 from bhpt.study.creation import first_events
-from bhpt.study.events import Failed
 from bhpt.study.csv_text import as_csv
+from bhpt.study.events import Failed
 from bhpt.study.tables import Table
 from bhpt.testing.event_logs import FIRST, notes
 from bhpt.tuning import Options, resume, tune
