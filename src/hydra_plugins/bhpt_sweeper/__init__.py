@@ -1,0 +1,1 @@
+"""Hydra's sweeper plug-in of bhpt: `hydra/sweeper: bhpt`."""
