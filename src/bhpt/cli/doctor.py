@@ -28,6 +28,7 @@ from bhpt.cli.read_study import StudySnapshot, read_snapshot
 from bhpt.domain import Misuse
 from bhpt.domain.budget import Budget
 from bhpt.executors import Job, LocalExecutor
+from bhpt.executors.local import runs_here
 from bhpt.storage import Damaged, create_store, read_store
 from bhpt.study import NewerVersion, Plan, Training, fold
 from bhpt.study.creation import first_events, note_of_other_weights
@@ -44,6 +45,11 @@ _EXTRAS = {
     "parquet": "pyarrow",
     "postgres": "psycopg",
     "pyyaml": "yaml",
+    "tensorboard": "tensorboard",
+    "mlflow": "mlflow",
+    "wandb": "wandb",
+    "optuna": "optuna",
+    "hydra": "hydra",
 }
 _LEAST_FREE = 1 << 30
 _WORKER_S = 60.0
@@ -121,9 +127,10 @@ def _origin(network: Network) -> str:
 
 
 def _machine() -> Iterator[Finding]:
-    local = hasattr(os, "waitid")
-    yield Finding("system", local, f"{platform.system()} {platform.release()}")
-    yield Finding("cores", None, f"{len(os.sched_getaffinity(0))} for this process")
+    limits = "" if runs_here() else ": no local workers, which need Linux; ask and tell works"
+    yield Finding("system", runs_here(), f"{platform.system()} {platform.release()}{limits}")
+    cores = len(os.sched_getaffinity(0)) if runs_here() else os.cpu_count()
+    yield Finding("cores", None, f"{cores} for this process")
     free = shutil.disk_usage(_here()).free
     yield Finding("disk", free >= _LEAST_FREE, f"{free / 1e9:.1f} GB free in {_here()}")
 

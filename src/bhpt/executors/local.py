@@ -5,7 +5,7 @@ slot starts another. Everything happens in `poll`, in the driver's own thread. N
 again here; that is the study's business.
 """
 
-import os
+import platform
 import signal
 import time
 from multiprocessing.connection import wait
@@ -29,6 +29,11 @@ _LINGER_S = 1.0  # an idle worker may take this long to go
 _UNKILLABLE_S = 5.0  # after a kill; then the kernel has to see to it
 
 
+def runs_here() -> bool:
+    """Whether this system has what supervising workers takes: Linux's calls and `/proc`."""
+    return platform.system() == "Linux"
+
+
 class LocalExecutor(Closing):
     """Supervised worker processes; see `Executor` for the contract.
 
@@ -47,8 +52,11 @@ class LocalExecutor(Closing):
         options: LocalOptions = LocalOptions(),  # noqa: B008  # frozen
     ) -> None:
         refuse_during_import()
-        if not hasattr(os, "waitid"):
-            raise Misuse("local workers need Linux: run bhpt there or in a container")
+        if not runs_here():
+            raise Misuse(
+                f"local workers need Linux, not {platform.system()}: run bhpt there or in a "
+                "container; bhpt.Study (ask and tell) and bhpt.sklearn work here"
+            )
         if slots < 1:
             raise Misuse(f"there must be at least one worker, not {slots}")
         self._logs = logs
