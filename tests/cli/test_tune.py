@@ -2,6 +2,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -28,7 +29,8 @@ def test_a_class(folder: Folder) -> None:
 def test_plain_lines_without_a_terminal(folder: Folder) -> None:
     answer = folder.tune(trainer="job:Slow")
     assert "\x1b" not in answer.out + answer.err
-    assert answer.errors[0].startswith("[0:0")
+    assert answer.errors[0].startswith("bhpt tune job:Slow: starting workers")
+    assert answer.errors[1].startswith("[0:0")
     improvements = [
         line.split("best ")[1].split(" ")[0] for line in answer.errors if "best " in line
     ]
@@ -90,6 +92,8 @@ def test_a_terminal_gets_a_live_view(folder: Folder) -> None:
     for part in ("bhpt tune job:Slow", "budget", "best arms", "now", "at the end", "━", "\x1b["):
         assert part in text
     assert "\x1b" not in out
+    lines = re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text))
+    assert max(map(len, lines)) == 99  # of 100: ^C must not begin another line
 
 
 def test_a_generator_function(folder: Folder) -> None:

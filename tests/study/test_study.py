@@ -8,9 +8,10 @@ import pytest
 from bhpt.domain import Misuse, View
 from bhpt.domain.budget import Budget
 from bhpt.domain.objective import Direction
-from bhpt.policies.interface import Decision
+from bhpt.policies.interface import Decision, Explanation
 from bhpt.spaces import ROLES, encode_roles
 from bhpt.study import AskedUnit, MemoryLog, Study, fold, look
+from bhpt.study.deciding import sentence
 from bhpt.study.events import Decided, Event, Observed, Rejected, SessionStarted
 from tests.study.cases import CONFIGS, Greedy, into, loss_at, losses_of
 
@@ -350,3 +351,11 @@ def test_the_reason_gives_predictions_as_the_metric_reads_them(mode: Direction) 
         study.tell(unit, [sign * (5 + loss_at(unit.config, unit.done + 1))])
     assert seen
     assert all(sign * value > 0 for value in seen)
+
+
+def test_what_is_not_predicted_is_not_said() -> None:
+    state = Study(CONFIGS, "5 epochs").state
+    unknown, end = np.full(len(CONFIGS), np.nan), np.full(len(CONFIGS), 0.25)
+    assert sentence(state, 1, Explanation("go on", unknown, unknown, unknown)) == "arm 1: go on"
+    words = "arm 1 after 0 epochs: predicted to end at 0.25; go on"
+    assert sentence(state, 1, Explanation("go on", end, unknown, unknown)) == words

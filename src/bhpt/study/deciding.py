@@ -117,9 +117,10 @@ def sentence(state: State, arm: int, explanation: Explanation) -> str:
     if not math.isfinite(end):
         return f"arm {arm}: {explanation.why}"
     value = state.plan.objective.from_loss(float(end))
+    about = f" ± {spread:.2g}" if math.isfinite(spread) else ""
     return (
         f"arm {arm} after {state.count(arm)} epochs: predicted to end at "
-        f"{value:.4g} ± {spread:.2g}; {explanation.why}"
+        f"{value:.4g}{about}; {explanation.why}"
     )
 
 

@@ -52,6 +52,11 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() or char in "\n\t" else " " for char in text)
 
 
+def starting_line(title: str) -> str:
+    """What is said until the first unit can start: a trainer may take long to be imported."""
+    return f"{one_line(title)}: starting workers, which import the trainer"
+
+
 def sparkline(curve: FloatArray, low: float, high: float, width: int) -> str:
     """A curve as bars, on a logarithmic scale if it can be; `!` where the loss is not finite."""
     if len(curve) > width:

@@ -15,7 +15,7 @@ from bhpt.executors import Running
 from bhpt.reports.prediction import Predict
 from bhpt.reports.progress import Progress, progress_of
 from bhpt.study import State
-from bhpt.views.formatting import interval_text, loss_text, printable
+from bhpt.views.formatting import interval_text, loss_text, printable, starting_line
 
 Watch = Callable[[State, tuple[Running, ...]], None]
 Mode = Literal["auto", "live", "plain", "off"]
@@ -159,8 +159,10 @@ def watching(mode: Mode, title: str, predict: Predict) -> Iterator[Watch]:
         return
     with presses() as pressed:
         if mode == "plain" or (mode == "auto" and not sys.stderr.isatty()):
+            _to_stderr(starting_line(title))
             yield PlainLines(pressed, _to_stderr, predict)
             return
+        from rich.constrain import Constrain
         from rich.live import Live  # not before somebody looks: half of a start's imports
 
         from bhpt.views.consoles import SafeConsole
@@ -168,13 +170,36 @@ def watching(mode: Mode, title: str, predict: Predict) -> Iterator[Watch]:
 
         console = SafeConsole(stderr=True)
         clock = StudyClock()
-        with Live(starting(title), console=console, auto_refresh=False, transient=True) as live:
+        with (
+            _keys_unseen(),
+            Live(starting(title), console=console, auto_refresh=False, transient=True) as live,
+        ):
 
             def show(state: State, _: tuple[Running, ...]) -> None:
                 progress = progress_of(state, clock.read(state), predict)
-                live.update(view_of(progress, title, pressed.notice()), refresh=True)
+                view = view_of(progress, title, pressed.notice())
+                # the last column stays free: what is typed there would begin another line
+                live.update(Constrain(view, console.width - 1), refresh=True)
 
             yield show
+
+
+@contextmanager
+def _keys_unseen() -> Iterator[None]:
+    """Keep the terminal from writing ^C into the view, which would move it by a line."""
+    if not sys.stderr.isatty() or sys.platform == "win32":
+        yield
+        return
+    import termios
+
+    terminal = sys.stderr.fileno()
+    before = termios.tcgetattr(terminal)
+    quiet = [*before[:3], before[3] & ~termios.ECHOCTL, *before[4:]]
+    termios.tcsetattr(terminal, termios.TCSADRAIN, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
 def _to_stderr(line: str) -> None:

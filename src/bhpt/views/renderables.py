@@ -20,6 +20,7 @@ from bhpt.views.formatting import (
     loss_text,
     one_line,
     sparkline,
+    starting_line,
 )
 
 _BAR = 32
@@ -99,7 +100,7 @@ def standings_table(standings: Sequence[Standing], metric: str) -> Table:
 
 def starting(title: str) -> Text:
     """What there is to see until the workers have imported the trainer."""
-    return Text(f"{one_line(title)}: starting workers, which import the trainer", "dim")
+    return Text(starting_line(title), "dim")
 
 
 def why_text(why: str) -> str:
