@@ -28,6 +28,7 @@ from bhpt.study.events import (
     BudgetAdded,
     Enqueued,
     Event,
+    Restarted,
     SessionEnded,
     SessionStarted,
 )
@@ -110,7 +111,7 @@ class Study(Closing):
             initial=initial,
             fixed=fixed,
         )
-        self._begin(Journal(keep(first)), policy, time.monotonic)
+        self._begin(Journal(keep(first)), policy, time.monotonic, restart=True)
 
     @classmethod
     def resume(
@@ -118,8 +119,17 @@ class Study(Closing):
         log: EventLog,
         policy: str | Policy | None = None,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        restart: bool = False,
     ) -> "Study":
         """Go on with the study in a log. Units that were asked for can still be told.
+
+        Args:
+            log: The study.
+            policy: The one that the study remembers if None.
+            clock: Seconds that go on.
+            restart: Whether units that were asked for before and never told are given out again
+                first: whoever trained them is gone.
 
         Warns:
             UserWarning: Its policy has other weights by now than when it was created.
@@ -129,10 +139,17 @@ class Study(Closing):
         note = note_of_other_weights(journal.state.plan) if policy is None else None
         if note is not None:
             warnings.warn(note, stacklevel=2)
-        study._begin(journal, policy or journal.state.plan.policy, clock)
+        study._begin(journal, policy or journal.state.plan.policy, clock, restart=restart)
         return study
 
-    def _begin(self, journal: Journal, policy: str | Policy, clock: Callable[[], float]) -> None:
+    def _begin(
+        self,
+        journal: Journal,
+        policy: str | Policy,
+        clock: Callable[[], float],
+        *,
+        restart: bool,
+    ) -> None:
         """Start a session: its clock goes on where the last one stopped."""
         self._journal = journal
         self._policy = make_policy(policy) if isinstance(policy, str) else policy
@@ -140,6 +157,7 @@ class Study(Closing):
         self._clock = clock
         self._zero = clock() - journal.state.clock
         self._warned = False
+        self._orphans = list(journal.state.open) if restart else []
         self._record(
             SessionStarted(
                 host=socket.gethostname(),
@@ -178,6 +196,11 @@ class Study(Closing):
             told first, because there are as many as workers or the policy waits for it.
         """
         self._require_written()
+        while self._orphans:
+            number = self._orphans.pop(0)
+            if number in self.state.open:
+                self._record(Restarted(number, self._now()))
+                return asked(self.state, self.state.attempts[number])
         found = next_unit(self.state, self._policy, self._now(), memory=self._memory)
         if found is None:
             return None

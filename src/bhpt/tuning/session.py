@@ -5,12 +5,13 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from bhpt.checkpoints import PlaceAway, is_disk_full
 from bhpt.domain import Misuse
 from bhpt.domain.budget import Budget
 from bhpt.executors import Executor
-from bhpt.storage import Address, Store, create_store, new_identity, open_store, peek_store
+from bhpt.storage import Address, Exists, Store, create_store, new_identity, open_store, peek_store
 from bhpt.storage.files import exists
 from bhpt.study import Journal, State, fold
 from bhpt.study.creation import note_of_other_weights
@@ -111,6 +112,24 @@ def go_on(
         ):
             journal = _journal(store, folder)
             return _session(store, journal, folder, setup, executor, watch, hooks, more)
+
+
+def create_or_open(where: str | Path, first: Sequence[Event]) -> Store:
+    """The store of a new study, or of the same one if it is there, with the budget of the new one.
+
+    Raises:
+        Misuse: Another study is there.
+    """
+    address = Address.parse(where)
+    try:
+        return create_store(address, first)
+    except Exists:
+        more = more_than_stored(address, first, fold(first).plan.budget)
+    store = open_store(address)
+    if more is not None:
+        journal = Journal(store)
+        journal.record(BudgetAdded(more, journal.state.clock))
+    return store
 
 
 def more_than_stored(address: Address, first: Sequence[Event], budget: Budget) -> Budget | None:

@@ -25,7 +25,7 @@ from bhpt.tuning.executor_choice import ExecutorChoice, executor_maker
 from bhpt.tuning.finished_units import OnUnit
 from bhpt.tuning.options import Options
 from bhpt.tuning.result import Result
-from bhpt.tuning.session import create, go_on, more_than_stored
+from bhpt.tuning.session import create, create_or_open, go_on, more_than_stored
 from bhpt.tuning.session_setup import SessionHooks, SessionRequest
 from bhpt.tuning.trust import Ask
 from bhpt.views.live_view import Mode
@@ -34,14 +34,31 @@ IfExists = Literal["error", "resume"]
 """What `tune` does where the study is there already."""
 
 
-def stored(where: str | Path) -> Keep:
-    """Keep an ask/tell study in a new file or on a server: `Study(…, keep=stored("net.db"))`."""
-    return partial(create_store, where)
+def stored(where: str | Path, if_exists: IfExists = "error") -> Keep:
+    """Keep an ask/tell study in a new file or on a server: `Study(…, keep=stored("net.db"))`.
+
+    Args:
+        where: The file or address.
+        if_exists: What to do if the study is there already: refuse ("error"), or go on with it
+            ("resume"). Then the study's budget is what it may cost altogether, and units that were
+            asked for before and never told are given out again.
+    """
+    if if_exists not in get_args(IfExists):
+        raise Misuse(f"if_exists {if_exists!r}: use 'error' or 'resume'")
+    return partial(create_store if if_exists == "error" else create_or_open, where)
 
 
-def open_study(where: str | Path, policy: str | Policy | None = None) -> Study:
-    """Go on with an ask/tell study that was kept."""
-    return Study.resume(open_store(where), policy)
+def open_study(
+    where: str | Path, policy: str | Policy | None = None, *, restart: bool = False
+) -> Study:
+    """Go on with an ask/tell study that was kept.
+
+    Args:
+        where: Its file or address.
+        policy: The one that the study remembers if None.
+        restart: Whether units that were asked for before and never told are given out again.
+    """
+    return Study.resume(open_store(where), policy, restart=restart)
 
 
 def _warn(note: str) -> None:
