@@ -373,3 +373,25 @@ def test_drops_are_gone_for_good(root: Path) -> None:
     assert store.bytes == second.bytes
     assert not store.folder(first).exists()
     assert store.thaw(0).checkpoint is None
+
+
+@pytest.mark.parametrize(("size", "by_worker"), [(100, False), (2 << 20, True)])
+def test_a_large_checkpoint_is_synced_by_its_worker_a_small_one_when_it_is_committed(
+    root: Path, monkeypatch: pytest.MonkeyPatch, size: int, by_worker: bool
+) -> None:
+    store = CheckpointStore(LocalFolder(root))
+    folder = store.begin(0, 1)
+    (folder / "model.bin").write_bytes(b"x" * size)
+    synced: list[str] = []
+    fsync = os.fsync
+
+    def traced_fsync(descriptor: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", traced_fsync)
+    seal(folder)
+    assert ("model.bin" in synced) == by_worker
+    synced.clear()
+    store.commit(0, 1, 1)
+    assert ("model.bin" in synced) == (not by_worker)

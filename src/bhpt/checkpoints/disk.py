@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from bhpt.domain.errors import Misuse
@@ -58,8 +59,17 @@ def sync_all(paths: Sequence[Path]) -> None:
     if len(paths) == 1:
         sync(paths[0])
         return
-    with ThreadPoolExecutor(min(len(paths), _SYNCS_AT_ONCE)) as pool:
-        list(pool.map(sync, paths))
+    for _ in _syncing_threads().map(sync, paths):
+        pass
+
+
+@cache
+def _syncing_threads() -> ThreadPoolExecutor:
+    """Threads that wait for the disk: kept, because starting them takes longer than a sync."""
+    return ThreadPoolExecutor(_SYNCS_AT_ONCE, "bhpt-sync")
+
+
+os.register_at_fork(after_in_child=_syncing_threads.cache_clear)  # a fork has no other threads
 
 
 def make_private(folder: Path) -> None:

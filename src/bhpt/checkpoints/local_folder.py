@@ -15,6 +15,7 @@ from bhpt.checkpoints.disk import naming_full_disk, prepare_root, remove_tree, s
 from bhpt.checkpoints.manifest import (
     FILES,
     MANIFEST,
+    Manifest,
     Seal,
     UnsafeCheckpoint,
     read_sealed,
@@ -67,30 +68,32 @@ class LocalFolder:
         return temporary / FILES
 
     def commit(self, draft: Draft, generation: Generation) -> Seal:
-        """Check the draft against its seal and rename it."""
-        temporary = self.path(draft)
+        """Check the draft against its seal, make it durable and rename it."""
+        temporary, final = self.path(draft), self.path(generation)
         sealed = self.seal_draft(draft)
         with naming_full_disk(self._root):
-            os.rename(temporary, self.path(generation))  # noqa: PTH104  # one syscall
+            os.rename(temporary, final)  # noqa: PTH104  # one syscall
             try:
                 self._sync_names(draft.arm)
             except OSError:
-                os.rename(self.path(generation), temporary)  # noqa: PTH104  # a draft again
+                os.rename(final, temporary)  # noqa: PTH104  # a draft again
                 raise
         return sealed
 
     def seal_draft(self, draft: Draft) -> Seal:
-        """Seal a draft whose writer did not, and check that it holds what its seal says.
+        """Seal a draft whose writer did not, check what its seal says, and make it durable.
 
         Raises:
-            DiskFull: There is no room for the manifest.
+            DiskFull: There is no room for it.
             UnsafeCheckpoint: It holds links or special files, or changed after it was sealed.
         """
         temporary = self.path(draft)
         with naming_full_disk(self._root):
             if not os.path.lexists(temporary / MANIFEST):
                 seal(temporary / FILES)
-            return _read_seal(temporary, draft.arm)
+            manifest = _read_sealed(temporary, draft.arm)
+            sync_all(manifest.unsynced(temporary))
+        return manifest.seal()
 
     def fetch(self, generation: Generation, digest: str | None = None) -> Path:
         """Its folder, which is here already."""
@@ -124,9 +127,9 @@ class LocalFolder:
         return self._arm(one.arm) / f"gen-{_index(one.generation):06d}"
 
 
-def _read_seal(temporary: Path, arm: int) -> Seal:
+def _read_sealed(temporary: Path, arm: int) -> Manifest:
     try:
-        return read_sealed(temporary).seal()
+        return read_sealed(temporary)
     except UnsafeCheckpoint:
         raise
     except ValueError as error:

@@ -18,13 +18,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from bhpt.checkpoints.disk import naming_full_disk, sync, sync_all, write_private
+from bhpt.checkpoints.disk import naming_full_disk, sync_all, write_private
 
 FILES = "files"
 MANIFEST = "manifest.json"
 _FORMAT = 1
 _CHUNK = 1 << 20
 _LARGEST_MANIFEST = 1 << 28
+_SMALL = 1 << 20  # bytes of a checkpoint that is made durable when it is committed, not before
 _DEEPEST = 100  # folders within folders; deeper ones are a mistake, and paths have an end
 
 
@@ -90,17 +91,36 @@ class Manifest:
             _refuse_outside(path)
         return cls(folders, files)
 
+    @property
+    def bytes(self) -> int:
+        """What its files hold."""
+        return sum(entry.bytes for entry in self.files)
+
     def seal(self) -> Seal:
         """The identity of the checkpoint."""
-        digest = hashlib.sha256(self.to_bytes()).hexdigest()
-        return Seal(digest, sum(entry.bytes for entry in self.files))
+        return Seal(hashlib.sha256(self.to_bytes()).hexdigest(), self.bytes)
+
+    def unsynced(self, generation: Path) -> list[Path]:
+        """What `seal` has left to be made durable in the folder of a generation.
+
+        A small checkpoint is synced by whoever commits it, so that a worker does not wait for the
+        disk; a large one by its worker, so that nobody else waits.
+        """
+        return self.paths(generation) if self.bytes <= _SMALL else []
+
+    def paths(self, generation: Path) -> list[Path]:
+        """Every file and folder of a generation."""
+        files = generation / FILES
+        inside = (*self.folders, *(entry.path for entry in self.files))
+        return [*(files / path for path in inside), files, generation / MANIFEST, generation]
 
 
 def seal(files: Path) -> Seal:
-    """Make a freshly written checkpoint durable and write its manifest beside it.
+    """Write the manifest of a freshly written checkpoint beside it, and make both durable.
 
-    The worker calls this at the end of a unit, so that hashing and waiting for the disk happen
-    in parallel and are part of the unit's cost; the driver then only has to rename.
+    The worker calls this at the end of a unit, so that hashing happens in parallel and is part of
+    the unit's cost. Waiting for the disk is, too, if the checkpoint is large; a small one is
+    durable once it is committed (`Manifest.unsynced`).
 
     Args:
         files: The folder that the trainer wrote to; the manifest goes to its parent.
@@ -112,9 +132,8 @@ def seal(files: Path) -> Seal:
     with naming_full_disk(files):
         manifest = _measure(files)
         write_private(files.parent / MANIFEST, manifest.to_bytes())
-        inside = (*manifest.folders, *(entry.path for entry in manifest.files))
-        ours = (files, files.parent / MANIFEST, files.parent)
-        sync_all([*(files / path for path in inside), *ours])
+        if not manifest.unsynced(files.parent):
+            sync_all(manifest.paths(files.parent))
     return manifest.seal()
 
 
@@ -138,9 +157,7 @@ def copy_sealed(generation: Path, target: Path) -> None:
         inside = target / FILES / entry.path
         shutil.copyfile(generation / FILES / entry.path, inside, follow_symlinks=False)
     write_private(target / MANIFEST, read_manifest(generation))
-    paths = (*manifest.folders, *(entry.path for entry in manifest.files))
-    sync_all([*(target / FILES / path for path in paths), target / MANIFEST, target / FILES])
-    sync(target)
+    sync_all(manifest.paths(target))
 
 
 def read_sealed(generation: Path) -> Manifest:

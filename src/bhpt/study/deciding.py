@@ -3,10 +3,12 @@
 import math
 from dataclasses import dataclass, replace
 
+from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import Memory, Misuse, View
 from bhpt.domain.arrays import lowest
 from bhpt.domain.budget_kinds import UnitCost
 from bhpt.policies.interface import Decision, Explanation, Policy
+from bhpt.study.ahead import expected_state
 from bhpt.study.candidates import fresh_arms
 from bhpt.study.events import ArmsAdded, Decided, Event, Outlook
 from bhpt.study.pricing import Prospects, Reruns, look, stopping
@@ -36,12 +38,28 @@ class Next:
         return (self.decided,) if self.fresh is None else (self.fresh, self.decided)
 
 
+@dataclass(frozen=True, slots=True)
+class Following:
+    """A unit in flight whose worker is to go on with the next one without waiting.
+
+    Attributes:
+        attempt: Its number.
+        ends: The study's clock when it is expected to end.
+        predictor: Says how it is expected to come out.
+    """
+
+    attempt: int
+    ends: float
+    predictor: Predictor
+
+
 def next_unit(
     state: State,
     policy: Policy,
     clock: float,
     reruns: Reruns | None = None,
     memory: Memory | None = None,
+    following: Following | None = None,
 ) -> Next | None:
     """The next unit to start; None if none can be started now.
 
@@ -54,13 +72,22 @@ def next_unit(
         clock: The study's clock.
         reruns: Who knows better than the log which tried arms could go on where they stopped.
         memory: What the policy has prepared for this study; a fresh one if None.
+        following: A unit in flight after which the next one is to be started; None to start now.
     """
     now = replace(state, ledger=state.ledger.at(clock))
-    if len(now.open) >= now.session_workers or now.ledger.left <= 0:
+    if len(now.open) - (following is not None) >= now.session_workers or now.ledger.left <= 0:
         return None
     fresh = fresh_arms(now)
     if fresh is not None:
         now = apply(now, fresh)
+    if following is not None:
+        with one_thread():
+            ended = expected_state(
+                now, following.attempt, following.ends, following.predictor, memory
+            )
+        if ended is None:
+            return None
+        now = ended
     looked = look(now, reruns)
     if looked is None:
         return None

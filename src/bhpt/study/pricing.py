@@ -102,7 +102,7 @@ def _view(state: State, prospects: Prospects, startable: BoolArray) -> View:
         costs=prospects.typical,
         features=features,
         untrained=state.plan.training.untrained,
-        pending=np.array([attempt.unit.arm for attempt in state.flying], np.int64),
+        pending=_flying_arms(state),
         seed=state.plan.seed,
         lanes=side_by_side if shared else 1,
         split=1 if shared else side_by_side,
@@ -116,6 +116,12 @@ def _arms(state: State) -> tuple[Curves, FloatArray]:
     if state.curves is None or state.features is None:
         raise Misuse("the study has no arms yet")
     return state.curves, state.features
+
+
+def _flying_arms(state: State) -> IntArray:
+    """Arms with a unit in flight, each once, in the order decided, [P]."""
+    arms = dict.fromkeys(attempt.unit.arm for attempt in state.flying)
+    return np.fromiter(arms, np.int64, len(arms))
 
 
 def _prospects(state: State, times: PaceModel | None, reruns: IntArray, unit: int) -> Prospects:
@@ -135,7 +141,7 @@ def _prospects(state: State, times: PaceModel | None, reruns: IntArray, unit: in
     safe = rules.unit_costs(epochs, longest) if rules.by_time else typical
     possible = fresh > 0
     possible[state.tried.columns.given_up] = False
-    possible[[attempt.unit.arm for attempt in state.flying]] = False
+    possible[_flying_arms(state)] = False
     return Prospects(unit, epochs, times, starts, typical, safe, possible)
 
 

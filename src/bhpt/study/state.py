@@ -197,6 +197,10 @@ class State:
         """The attempts in flight, in the order decided."""
         return tuple(self.attempts[number] for number in self.open)
 
+    def flying_epochs(self, arm: int) -> int:
+        """Epochs of an arm in flight: a unit, and the one that follows it where that is decided."""
+        return sum(one.unit.epochs for one in self.flying if one.unit.arm == arm)
+
     def metrics_of(self, arm: int) -> tuple[Metrics, ...]:
         """What was reported of every observed epoch of an arm, empty where only a number was."""
         return tuple(
@@ -228,8 +232,8 @@ class State:
     @property
     def untried(self) -> int:
         """How many arms no unit was started of."""
-        first = sum(attempt.unit.arm not in self.tried for attempt in self.flying)
-        return len(self.configs) - len(self.tried) - first
+        first = {attempt.unit.arm for attempt in self.flying if attempt.unit.arm not in self.tried}
+        return len(self.configs) - len(self.tried) - len(first)
 
 
 _UNTRIED = Arm()
@@ -317,9 +321,7 @@ def _(event: Decided, state: State) -> State:
         raise Misuse(f"the study is damaged: attempt {event.attempt} is out of order")
     if not 0 <= event.arm < len(state.configs) or state.arm(event.arm).closed is not None:
         raise Misuse(f"the study is damaged: arm {event.arm} cannot be trained")
-    if any(attempt.unit.arm == event.arm for attempt in state.flying):
-        raise Misuse(f"the study is damaged: arm {event.arm} is in flight twice")
-    if event.done != state.count(event.arm):
+    if event.done != state.count(event.arm) + state.flying_epochs(event.arm):
         raise Misuse(f"the study is damaged: arm {event.arm} is not at epoch {event.done}")
     attempt = Attempt(
         number=event.attempt,
@@ -362,6 +364,8 @@ def _(event: Observed, state: State) -> State:
     arm = attempt.unit.arm
     if len(event.losses) != attempt.unit.epochs or state.curves is None:
         raise Misuse(f"the study is damaged: attempt {event.attempt} has the wrong losses")
+    if attempt.done != state.count(arm):
+        raise Misuse(f"the study is damaged: attempt {event.attempt} came before its turn")
     before = state.arm(arm)
     after = replace(
         _timed(before, state, attempt, event),
