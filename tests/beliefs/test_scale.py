@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bhpt.beliefs.scale import Scale, estimate_untrained
+from bhpt.beliefs.scale import Scale
 from bhpt.domain import Curves, Misuse
 
 SCALES = [Scale("identity", False), Scale("linear", False), Scale("linear"), Scale("log")]
@@ -53,10 +53,10 @@ def test_whatever_comes_is_finite(
 
 
 def test_an_unknown_start_is_a_little_above_the_first_losses() -> None:
-    assert estimate_untrained(Curves.empty(2, 3)) == 1.0
-    found = estimate_untrained(Curves.of([[2.0, 1.0], [2.2], [1e9]], 4))
+    assert Curves.empty(2, 3).untrained == 1.0
+    found = Curves.of([[2.0, 1.0], [2.2], [1e9]], 4).untrained
     assert 2.2 < found < 20
-    assert -0.4 < estimate_untrained(Curves.of([[-0.5, -0.9], [-0.4]], 4)) < 0
+    assert -0.4 < Curves.of([[-0.5, -0.9], [-0.4]], 4).untrained < 0
 
 
 def test_unknown_scales_are_refused() -> None:

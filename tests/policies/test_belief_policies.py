@@ -7,7 +7,7 @@ import pytest
 
 from bhpt.beliefs.freeze_thaw import FreezeThaw
 from bhpt.beliefs.hypers import LINEAR_PRIORS, Hypers, Sampling, Structure, Unknown
-from bhpt.beliefs.scale import Scale, estimate_untrained
+from bhpt.beliefs.scale import Scale
 from bhpt.bench.baselines.registry import make_policy, names
 from bhpt.domain import Curves, Memory, View
 from bhpt.policies.bhpt import Bhpt, action_values
@@ -208,7 +208,7 @@ def test_no_loss_is_too_strange(
     assert decision is not None
     assert view.choosable[decision.arm]
     predicted = np.isfinite(decision.explanation.end[view.choosable])
-    start = estimate_untrained(view.curves) if untrained is None else untrained
+    start = view.curves.untrained if untrained is None else untrained
     improved = view.curves.best < start
     assert predicted.all() if improved or name != "default" else not predicted.any()
 

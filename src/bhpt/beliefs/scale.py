@@ -11,12 +11,11 @@ from typing import Literal
 import numpy as np
 
 from bhpt.domain import Curves, FloatArray, Misuse
+from bhpt.domain.curves import EXPLODED
 
 ScaleName = Literal["identity", "linear", "log"]
 _LOWEST_LOG = float(np.log(1e-6))  # a loss a million times below the untrained one is zero
 _LINEAR_CAP = 2.0  # twice the untrained loss is as bad as it gets
-_EXPLODED = 1e100  # a loss beyond this, like NaN, says only that training has failed
-_HEADROOM = 1.05  # an unknown ℓ_0 lies above the worst first epoch by this much of its height
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +72,7 @@ class Scale:
         start = untrained_loss(curves, untrained)
         seen = curves.observed
         losses = curves.losses[:, : curves.longest]
-        usable = seen & (np.abs(losses) < _EXPLODED)
+        usable = seen & (np.abs(losses) < EXPLODED)
         zero, height = self._frame(start, float(losses.min(initial=np.inf, where=usable)))
         with np.errstate(over="ignore"):  # beside a tiny ℓ_0 anything is as bad as it gets
             relative = (np.where(usable, losses, start) - zero) / height
@@ -115,15 +114,4 @@ class Scale:
 
 def untrained_loss(curves: Curves, known: float | None) -> float:
     """ℓ_0, or a guess of it where nobody reported it."""
-    return estimate_untrained(curves) if known is None else known
-
-
-def estimate_untrained(curves: Curves) -> float:
-    """A guess of ℓ_0 where nobody reported it: a little above the worst first epoch."""
-    firsts = curves.losses[curves.counts > 0, 0]
-    firsts = firsts[np.abs(firsts) < _EXPLODED]
-    if not firsts.size:
-        return 1.0
-    typical, worst = float(np.median(firsts)), float(firsts.max())
-    worst = min(worst, typical + 3 * abs(typical))  # one exploded arm is no untrained level
-    return worst + (_HEADROOM - 1) * abs(worst)
+    return curves.untrained if known is None else known

@@ -23,6 +23,12 @@ from bhpt.domain.errors import Misuse
 Array = TypeVar("Array", FloatArray, IntArray)
 
 
+EXPLODED = 1e100
+"""A loss beyond this, like NaN, says only that training has failed."""
+
+_HEADROOM = 1.05  # the loss of an untrained model lies above the worst first epoch by this factor
+
+
 class _Room:
     """Arrays with room for further reports; they only grow, and belong to the newest curves.
 
@@ -165,6 +171,22 @@ class Curves:
         return best
 
     @cached_property
+    def untrained(self) -> float:
+        """A guess of the loss of an untrained model: a little above the worst first epoch."""
+        firsts = self.losses[self.counts > 0, 0]
+        firsts = firsts[np.abs(firsts) < EXPLODED]
+        if not firsts.size:
+            return 1.0
+        typical, worst = float(np.median(firsts)), float(firsts.max())
+        worst = min(worst, typical + 3 * abs(typical))  # one exploded arm is no untrained level
+        return worst + (_HEADROOM - 1) * abs(worst)
+
+    @property
+    def record(self) -> object:
+        """Curves with the same record agree on every report that both have."""
+        return self if self._room is None else self._room
+
+    @cached_property
     def best(self) -> float:
         """The lowest finite loss seen, infinity before there is one."""
         return float(self.best_by_row.min(initial=np.inf))
@@ -225,6 +247,10 @@ class Curves:
         """These curves, just made: they may write the next report into a room."""
         object.__setattr__(self, "_room", room)  # not a field to set: it must fit the others
         return self
+
+    def apart(self) -> "Curves":
+        """The same curves; what they are extended by leaves the room of these alone."""
+        return replace(self)
 
     def first(self, reports: int) -> "Curves":
         """The curves as they were after the first `reports` units."""

@@ -34,9 +34,9 @@ def expected_state(
     Returns:
         None if nothing is predicted of its arm, or nothing could be started anyway.
     """
-    attempt = state.attempts[number]
+    attempt, curves = state.attempts[number], state.curves
     losses = _expected_losses(state, attempt, predictor, memory)
-    if losses is None:
+    if losses is None or curves is None:
         return None
     seconds = attempt.expected_s or 0.0
     report = Observed(
@@ -49,7 +49,7 @@ def expected_state(
         saved=None,
         clock=clock,
     )
-    ended = apply(state, report)
+    ended = apply(replace(state, curves=curves.apart()), report)
     return replace(ended, unit=state.unit, recent=state.recent, longest_s=state.longest_s)
 
 

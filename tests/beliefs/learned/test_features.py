@@ -13,7 +13,6 @@ from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.beliefs.learned.network import preferences, trunk
 from bhpt.beliefs.learned.network_inputs import after_trying, looked_at, observe, see, tried_too
 from bhpt.beliefs.learned.schema import OPINION_NAMES, STUDY_FEATURES, arm_column
-from bhpt.beliefs.scale import estimate_untrained
 from bhpt.domain import Curves, FloatArray, IntArray, Memory, View
 from bhpt.spaces import ROLES, encode_roles
 from tests.beliefs.learned.cases import (
@@ -227,7 +226,7 @@ def test_where_nothing_has_improved_everything_is_finite_and_nothing_is_best() -
 
 def test_an_unknown_untrained_loss_is_estimated() -> None:
     view = study(3)
-    known = replace(view, untrained=estimate_untrained(view.curves))
+    known = replace(view, untrained=view.curves.untrained)
     same(replace(view, untrained=None), known)
 
 

@@ -24,8 +24,9 @@ from bhpt.beliefs.learned.network_inputs import at_rest, looked_at, observe
 from bhpt.beliefs.learned.weights import NetworkWeights
 from bhpt.beliefs.predictor import lowest_possible
 from bhpt.beliefs.scale import untrained_loss
-from bhpt.domain import BoolArray, FloatArray, IntArray, View
+from bhpt.domain import BoolArray, FloatArray, IntArray, Slot, View
 
+_FEW = 8  # numbers an arm that are compared with all bins, not searched for in them
 _LOW = np.array([0.0, *EDGES])  # of each bin
 _COMMON = 0.17  # of two arms' errors: measured on tables that a network had not seen
 _HIGH = np.array([0.0, *EDGES[1:], 2 * EDGES[-1]])  # the first bin stands for no improvement
@@ -59,10 +60,7 @@ class Histogram:
         chances = self.chances[places]
         below = np.cumsum(chances, axis=1)
         above = 1 - probabilities
-        upper = np.zeros(above.shape, np.int64)
-        for place, row in enumerate(below):
-            upper[:, place] = np.searchsorted(row, above[:, place])
-        upper = np.minimum(upper, chances.shape[1] - 1)
+        upper = np.minimum(_bins_below(below, above), chances.shape[1] - 1)
         each = np.arange(len(places))
         part = 1 - (below[each, upper] - above) / np.maximum(chances[each, upper], 1e-12)
         gained = _between(_LOW[upper], _HIGH[upper], np.clip(part, 0.0, 1.0))
@@ -85,6 +83,20 @@ class Histogram:
     def _ends(self) -> FloatArray:
         """The loss that the middle of each bin stands for, [R, bins]."""
         return np.maximum(self.now[:, None] - self.scale * _MIDDLE, self.floor)
+
+
+def _bins_below(below: FloatArray, above: FloatArray) -> IntArray:
+    """How many of the bins of each arm end before a number, [S, A].
+
+    Args:
+        below: Cumulative chances of the bins, [A, bins].
+        above: Numbers between 0 and 1, [S, A].
+    """
+    if len(above) <= _FEW:
+        found: IntArray = (below < above[:, :, None]).sum(axis=2)
+        return found
+    columns = [np.searchsorted(row, above[:, place]) for place, row in enumerate(below)]
+    return np.stack(columns, axis=1) if columns else np.zeros(above.shape, np.int64)
 
 
 def _between(low: FloatArray, high: FloatArray, part: FloatArray) -> FloatArray:
@@ -125,7 +137,14 @@ class LearnedPredictor:
     weights: NetworkWeights
 
     def predict(self, view: View) -> "HistogramEnds":
-        """The ends of all arms within their horizons; unknown before anything has improved."""
+        """The ends of all arms within their horizons; unknown before anything has improved.
+
+        A decision asks several times about the same view, so what was said last is kept.
+        """
+        slot: Slot[HistogramEnds] = Slot("ends", self.weights)
+        return view.memory.recall(slot, (view,), lambda: self._predicted(view))
+
+    def _predicted(self, view: View) -> "HistogramEnds":
         rest = at_rest(view)
         rows = looked_at(rest, self.weights)
         sighting = Sighting(rest, rows, *observe(rest, rows, self.weights))

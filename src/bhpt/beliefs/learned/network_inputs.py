@@ -137,7 +137,12 @@ def worth_a_look(view: View, room: int) -> BoolArray:
     chosen[view.pending] = True
     chosen[curves.visited[curves.reports[before - _RANKED_EVERY :, 0]]] = True
     chosen[curves.visited[curves.best_by_row.argmin()]] = True
-    order = by_standing(curves.first(before), view.unit)
+    slot: Slot[IntArray] = Slot("arms by standing")
+    order = view.memory.recall(
+        slot,
+        (curves.record, before, view.unit),
+        lambda: by_standing(curves.first(before), view.unit),
+    )
     left = room - int(np.count_nonzero(chosen))
     chosen[order[~chosen[order]][: max(left, 0)]] = True
     return chosen
@@ -194,8 +199,14 @@ def observe(view: View, rows: IntArray, trained: NetworkWeights) -> tuple[Moment
     latest = curves.visited[curves.reports[-1, 0]] if len(curves.reports) else -1
     flying = np.zeros(view.arms)
     flying[view.pending] = 1.0
+    longest = int(n.max(initial=0))
+    gained: Slot[FloatArray] = Slot("improvements")
     moment = Moment(
-        q=improvements(view, seen, tried, len(rows), int(n.max(initial=0))),
+        q=view.memory.recall(
+            gained,
+            (curves, view.unit, view.untrained, rows),
+            lambda: improvements(view, seen, tried, len(rows), longest),
+        ),
         n=n,
         r=view.bought_now[rows].astype(float),
         total=float(view.full),
