@@ -13,15 +13,13 @@ from dataclasses import replace
 import numpy as np
 
 from bhpt.beliefs.predictor import Predictor
-from bhpt.domain import FloatArray, Memory
+from bhpt.domain import FloatArray, Memory, View
 from bhpt.study.events import Observed
 from bhpt.study.pricing import look
 from bhpt.study.state import Attempt, State, apply
 
 
-def expected_state(
-    state: State, number: int, clock: float, predictor: Predictor, memory: Memory | None = None
-) -> State | None:
+def expected_state(state: State, number: int, clock: float, predictor: Predictor) -> State | None:
     """The study at the end of a unit in flight, if that ends as predicted.
 
     Args:
@@ -29,13 +27,12 @@ def expected_state(
         number: Which attempt; no other unit of its arm may have been decided before it.
         clock: When it is expected to end.
         predictor: The study's predictor.
-        memory: What the predictor has prepared for the study.
 
     Returns:
         None if nothing is predicted of its arm, or nothing could be started anyway.
     """
     attempt, curves = state.attempts[number], state.curves
-    losses = _expected_losses(state, attempt, predictor, memory)
+    losses = _expected_losses(state, attempt, predictor)
     if losses is None or curves is None:
         return None
     seconds = attempt.expected_s or 0.0
@@ -53,19 +50,26 @@ def expected_state(
     return replace(ended, unit=state.unit, recent=state.recent, longest_s=state.longest_s)
 
 
-def _expected_losses(
-    state: State, attempt: Attempt, predictor: Predictor, memory: Memory | None
-) -> FloatArray | None:
+def _expected_losses(state: State, attempt: Attempt, predictor: Predictor) -> FloatArray | None:
     """The losses of a unit in flight, from where its arm is evenly to where it is expected."""
     looked = look(state)
     if looked is None:
         return None
-    view = looked[0] if memory is None else replace(looked[0], memory=memory)
-    arm = attempt.unit.arm
-    units = np.full(view.arms, -(-attempt.unit.epochs // view.unit), np.int64)
-    end = float(predictor.predict(view).within(units).mean()[arm])
+    view, arm = looked[0], attempt.unit.arm
+    units = -(-attempt.unit.epochs // view.unit)
+    end = _expected_end(view, arm, units, predictor)
     if not np.isfinite(end):
         return None
     now = state.lowest(arm)
     begin = now if np.isfinite(now) else end
     return np.linspace(begin, end, attempt.unit.epochs + 1)[1:]
+
+
+def _expected_end(view: View, arm: int, units: int, predictor: Predictor) -> float:
+    """The lowest loss of an arm after some more units; NaN if nothing is predicted.
+
+    Of many untried arms a predictor looks at some only, so this is the only one it is shown.
+    """
+    alone = np.arange(view.arms) == arm
+    view = replace(view, startable=alone, pending=view.pending[:0], memory=Memory())
+    return float(predictor.predict(view).within(np.where(alone, units, 0)).mean()[arm])

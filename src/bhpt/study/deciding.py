@@ -60,6 +60,7 @@ def next_unit(
     reruns: Reruns | None = None,
     memory: Memory | None = None,
     following: Following | None = None,
+    waiting: int = 0,
 ) -> Next | None:
     """The next unit to start; None if none can be started now.
 
@@ -73,18 +74,18 @@ def next_unit(
         reruns: Who knows better than the log which tried arms could go on where they stopped.
         memory: What the policy has prepared for this study; a fresh one if None.
         following: A unit in flight after which the next one is to be started; None to start now.
+        waiting: Units in flight that wait for another one to end.
     """
     now = replace(state, ledger=state.ledger.at(clock))
-    if len(now.open) - (following is not None) >= now.session_workers or now.ledger.left <= 0:
+    busy = len(now.open) - waiting - (following is not None)
+    if busy >= now.session_workers or now.ledger.left <= 0:
         return None
     fresh = fresh_arms(now)
     if fresh is not None:
         now = apply(now, fresh)
     if following is not None:
         with one_thread():
-            ended = expected_state(
-                now, following.attempt, following.ends, following.predictor, memory
-            )
+            ended = expected_state(now, following.attempt, following.ends, following.predictor)
         if ended is None:
             return None
         now = ended
@@ -92,8 +93,7 @@ def next_unit(
     if looked is None:
         return None
     view, prospects = looked
-    if memory is not None:
-        view = replace(view, memory=memory)
+    view = replace(view, expected=int(following is not None), memory=memory or view.memory)
     with one_thread():
         decision = _again(now, view) or _enqueued(now, view) or policy.decide(view)
         if decision is None:
