@@ -14,8 +14,8 @@ from bhpt.views.formatting import loss_text
 _ASSUMED = (
     "Assumed: curves go on as the {predictor} expects from what was seen so far, and the "
     "additional budget is split evenly over the arms predicted best, as many as the last column "
-    "says, without looking at what comes in. The tuner looks after every unit, so on average it "
-    "should do no worse. The interval holds 90% of {draws} joint draws."
+    "says. A gain counts as far as such predictions came true earlier in this study. The interval "
+    "holds about 90%; that nothing better comes is always possible."
 )
 
 
@@ -29,7 +29,7 @@ def forecast(
     """Say what more budget is expected to buy."""
     found = forecast_study(study, add_budget or [])
     predictor = "study's predictor" if found.own_predictor else "learned predictor"
-    assumed = _ASSUMED.format(predictor=predictor, draws=found.draws)
+    assumed = _ASSUMED.format(predictor=predictor)
     put(page(), _table(found), Text(f"\n{assumed}", "dim"))
 
 

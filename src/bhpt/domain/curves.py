@@ -26,6 +26,7 @@ Array = TypeVar("Array", FloatArray, IntArray)
 EXPLODED = 1e100
 """A loss beyond this, like NaN, says only that training has failed."""
 
+_PERCENT = 100.0
 _HEADROOM = 1.05  # the loss of an untrained model lies above the worst first epoch by this factor
 
 
@@ -180,6 +181,21 @@ class Curves:
         typical, worst = float(np.median(firsts)), float(firsts.max())
         worst = min(worst, typical + 3 * abs(typical))  # one exploded arm is no untrained level
         return worst + (_HEADROOM - 1) * abs(worst)
+
+    @cached_property
+    def lowest_possible(self) -> float:
+        """No loss can be lower, as far as what was seen tells: minus infinity if it does not.
+
+        Losses that were never negative cannot be. Values of a maximised metric (losses below 0)
+        that all lie between 0 and 1 are shares, and between 0 and 100 percentages.
+        """
+        seen = self.losses[:, : self.longest][self.observed]
+        seen = seen[np.isfinite(seen)]
+        if not len(seen) or seen.min() >= 0:
+            return 0.0
+        if seen.max() > 0 or seen.min() < -_PERCENT:
+            return -math.inf
+        return -1.0 if seen.min() >= -1 else -_PERCENT
 
     @property
     def record(self) -> object:

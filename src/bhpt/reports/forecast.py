@@ -17,7 +17,15 @@ from bhpt.domain import Memory, Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.policies.interface import PredictingPolicy
 from bhpt.policies.study_predictor import policy_named, predictor_of
-from bhpt.reports.worlds import DRAWS, Outcome, draw_worlds, look_at
+from bhpt.reports.hindsight import trust
+from bhpt.reports.worlds import (
+    DRAWS,
+    Outcome,
+    draw_worlds,
+    look_at,
+    no_better,
+    one_worker,
+)
 from bhpt.storage import read_store
 from bhpt.study import State, fold
 
@@ -113,8 +121,20 @@ def outcomes(
         memory: What the predictor has prepared for it.
         amounts: Additional budgets, the smallest first; 0 for what is left already.
     """
+    part = trust(state, predictor)
+    found = _outcomes(state, predictor, memory, amounts, part)
+    alone = one_worker(state)
+    if alone is None:
+        return found
+    others = _outcomes(alone, predictor, Memory(), amounts, part)
+    return tuple(map(no_better, found, others))
+
+
+def _outcomes(
+    state: State, predictor: Predictor, memory: Memory, amounts: Sequence[float], part: float
+) -> tuple[Outcome, ...]:
     best = float("inf") if state.best is None else state.best.loss
-    worlds = draw_worlds(state, predictor, memory, amounts)
+    worlds = draw_worlds(state, predictor, memory, amounts, part)
     if worlds is None:
         return tuple(Outcome(amount, best, best, best, 0) for amount in amounts)
     plans: dict[tuple[int, ...], None] = {}

@@ -9,10 +9,19 @@ import numpy as np
 from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import Memory, Objective
 from bhpt.policies.study_predictor import policy_named, predictor_of
-from bhpt.reports.worlds import Worlds, draw_worlds, look_at
+from bhpt.reports.hindsight import trust
+from bhpt.reports.worlds import (
+    Outcome,
+    Worlds,
+    draw_worlds,
+    look_at,
+    no_better,
+    one_worker,
+)
 from bhpt.study import State
 
 _INTERVAL = (0.05, 0.5, 0.95)
+_GROWN = 1.2  # what is believed is worked out again when there are so many times the reports
 _SHARE = 0.05  # of the time may be spent on predictions for a live view
 
 
@@ -49,7 +58,10 @@ Predict = Callable[[State], StudyPrediction | None]
 
 
 def predict_study(
-    state: State, predictor: Predictor | None = None, memory: Memory | None = None
+    state: State,
+    predictor: Predictor | None = None,
+    memory: Memory | None = None,
+    believed: float | None = None,
 ) -> StudyPrediction | None:
     """What the study's predictor says of it now; None if nothing is known or can go on.
 
@@ -57,6 +69,7 @@ def predict_study(
         state: The study.
         predictor: Its predictor; that of the policy that it remembers if None.
         memory: What the predictor has prepared for the study; a fresh one if None.
+        believed: The part of a predicted gain that is believed; worked out if None.
     """
     if state.best is None or not (state.open or state.ledger.left > 0):
         return None
@@ -64,16 +77,28 @@ def predict_study(
         predictor = predictor_of(policy_named(state.plan.policy))
     # units in flight go on when all else is spent
     amounts = (state.ledger.budget.amount,) if state.open else ()
-    worlds = draw_worlds(state, predictor, Memory() if memory is None else memory, amounts)
-    return None if worlds is None else _predicted(state, worlds)
+    part = trust(state, predictor) if believed is None else believed
+    worlds = draw_worlds(state, predictor, memory or Memory(), amounts, part)
+    if worlds is None:
+        return None
+    outcome, alone = _outcome(state, worlds), one_worker(state)
+    other = None if alone is None else draw_worlds(alone, predictor, Memory(), amounts, part)
+    if alone is not None and other is not None:
+        outcome = no_better(outcome, _outcome(alone, other))
+    return _predicted(worlds, outcome)
 
 
-def _predicted(state: State, worlds: Worlds) -> StudyPrediction:
+def _outcome(state: State, worlds: Worlds) -> Outcome:
+    """What is left is expected to buy."""
     looked = look_at(state, 0.0)
     chance = worlds.chance(0.0 if looked is None else None, looked)
-    outcome = worlds.outcome(0.0, chance, worlds.plans(chance))
+    return worlds.outcome(0.0, chance, worlds.plans(chance))
+
+
+def _predicted(worlds: Worlds, outcome: Outcome) -> StudyPrediction:
     final = Interval(outcome.low, outcome.expected, outcome.high)
-    low, middle, high = worlds.ends.quantiles(_INTERVAL)
+    belief = worlds.belief
+    low, middle, high = (belief.of(row) for row in worlds.ends.quantiles(_INTERVAL))
     known = np.flatnonzero(np.isfinite(middle))
     ends = {int(k): Interval(float(low[k]), float(middle[k]), float(high[k])) for k in known}
     return StudyPrediction(final, ends)
@@ -104,6 +129,8 @@ class LivePrediction:
         self._again_at = float("-inf")
         self._latest: StudyPrediction | None = None
         self._predictor: Predictor | None = None
+        self._believed = 0.0
+        self._again_after = 0
 
     def __call__(self, state: State) -> StudyPrediction | None:
         """The latest prediction, a new one if it is time for it."""
@@ -113,7 +140,10 @@ class LivePrediction:
             return self._latest
         if self._predictor is None:
             self._predictor = predictor_of(policy_named(self._policy or state.plan.policy))
-        self._latest = predict_study(state, self._predictor, self._memory)
+        if state.reports >= self._again_after:
+            self._believed = trust(state, self._predictor)
+            self._again_after = int(_GROWN * state.reports) + 1
+        self._latest = predict_study(state, self._predictor, self._memory, self._believed)
         ended = self._now()
         self._seen, self._again_at = seen, ended + (ended - started) / _SHARE
         return self._latest

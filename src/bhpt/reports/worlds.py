@@ -4,7 +4,8 @@ Each draw is a possible world: how the most promising arms would go on, as likel
 predictor says. A plan is a set of arms that share a budget evenly; its outcome in a world is the
 lowest loss that any of them reaches, or the best so far. Of several plans the one with the lowest
 mean outcome counts. Several workers cannot train one arm together, so a plan has at least as many
-arms as there are workers. Units in flight end in every world.
+arms as there are workers. Units in flight end in every world. How much of a gain is believed
+follows from what came of earlier predictions of the same study (`hindsight`).
 
 The worlds are drawn from the study as it stands, whatever budget is looked at afterwards: so
 `status`, which looks at what is left, and `forecast`, which looks at more, say the same of it.
@@ -27,8 +28,9 @@ from bhpt.study.threads import one_thread
 
 DRAWS = 1000
 TAILS = (0.05, 0.95)
-_SHARED_BY = (1, 2, 3, 4, 6, 8)  # how many arms a plan may spread the budget over
-_CANDIDATES = 8  # arms that plans are made of, for each horizon; more if there are more workers
+_SHARED_BY = (1, 2, 3, 4, 6, 8, 12, 16)  # how many arms a plan may spread the budget over
+_CANDIDATES = 16  # arms that plans are made of, for each horizon
+_WIDE = 2.0  # low ends of intervals lie this many times as far from the best as draws say
 _SEED = 2
 
 
@@ -39,8 +41,8 @@ class Outcome:
     Attributes:
         more: Additional budget, in the currency of the study; 0 for what is left already.
         expected: Mean of the best loss at its end.
-        low: Lower end of the 90% interval; the mean where a rare, large gain pulls it lower.
-        high: Upper end.
+        low: Lower end of the 90% interval.
+        high: Upper end: the best so far, since it is always possible that nothing better comes.
         arms: How many arms the budget is spread over in the best plan, 0 if none can go on.
     """
 
@@ -55,6 +57,19 @@ class Outcome:
         if objective.mode == "min":
             return self
         return replace(self, expected=-self.expected, low=-self.high, high=-self.low)
+
+
+def no_better(outcome: Outcome, alone: Outcome) -> Outcome:
+    """An outcome of several workers that promises no more than one worker would."""
+    expected, low = max(outcome.expected, alone.expected), max(outcome.low, alone.low)
+    return replace(outcome, expected=expected, low=min(low, expected))
+
+
+def one_worker(state: State) -> State | None:
+    """A study whose workers share a total, as if it had one; None if it has, or shares a clock."""
+    if state.session_workers == 1 or state.ledger.budget.rules.shared:
+        return None
+    return replace(state, session=None, plan=replace(state.plan, workers=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +105,31 @@ class Chance:
         return reached
 
 
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """How far predicted losses below the best so far are believed.
+
+    Attributes:
+        best: The best loss so far.
+        trust: The part of a predicted gain that is believed.
+        floor: No loss can be lower.
+    """
+
+    best: float
+    trust: float = 1.0
+    floor: float = -np.inf
+
+    def of(self, losses: FloatArray) -> FloatArray:
+        """Predicted losses as they are believed; those above the best so far as they are, [any]."""
+        gain = np.maximum(self.best - losses, 0.0)
+        return np.maximum(losses + (1 - self.trust) * gain, self.floor)
+
+    def low(self, loss: float) -> float:
+        """The low end of an interval, which says how uncertain the trust itself is."""
+        gain = max(self.best - loss, 0.0)
+        return max(min(loss, self.best) + (1 - _WIDE * self.trust) * gain, self.floor)
+
+
 @dataclass(frozen=True, eq=False)
 class Worlds:
     """Draws of how the most promising arms of a study go on.
@@ -102,6 +142,7 @@ class Worlds:
         workers: Workers that train side by side.
         arms: Candidates, those in flight first, [A].
         paths: The best loss of the study if an arm alone reached an epoch, [S, A, T + 1].
+        belief: What of a gain below the best so far is believed.
     """
 
     view: View
@@ -111,6 +152,7 @@ class Worlds:
     workers: int
     arms: IntArray
     paths: FloatArray
+    belief: "Belief"
 
     @cached_property
     def counts(self) -> IntArray:
@@ -156,7 +198,14 @@ class Worlds:
     def outcome(
         self, amount: float, chance: "Chance", plans: Sequence[tuple[int, ...]]
     ) -> "Outcome":
-        """The plan with the lowest mean outcome."""
+        """What the plan with the lowest mean outcome brings, as far as that is believed."""
+        worlds, arms = self.played(chance, plans)
+        mean = min(float(self.belief.of(worlds).mean()), self.best)  # a mean may be rounded
+        low = float(self.belief.low(float(np.quantile(worlds, TAILS[0]))))
+        return Outcome(amount, mean, min(low, mean), self.best, arms)
+
+    def played(self, chance: "Chance", plans: Sequence[tuple[int, ...]]) -> tuple[FloatArray, int]:
+        """The plan with the lowest mean outcome: the best loss in each world, [S], and its arms."""
         flying = np.isin(self.arms, self.view.pending)
         at_rest = np.where(flying, self.counts[self.arms], 0)
         worlds, arms = self._at(at_rest), 0
@@ -167,9 +216,7 @@ class Worlds:
             played = self._at(epochs)
             if played.mean() < worlds.mean():
                 worlds, arms = played, len(plan)
-        mean = min(float(worlds.mean()), self.best)  # a mean of equal numbers may be rounded
-        low, high = (float(end) for end in np.quantile(worlds, TAILS))
-        return Outcome(amount, mean, min(low, mean), max(high, mean), arms)
+        return worlds, arms
 
     def _at(self, epochs: IntArray) -> FloatArray:
         """The best loss of the study once each candidate has had so many epochs, [S]."""
@@ -179,7 +226,11 @@ class Worlds:
 
 
 def draw_worlds(
-    state: State, predictor: Predictor, memory: Memory, amounts: Sequence[float] = ()
+    state: State,
+    predictor: Predictor,
+    memory: Memory,
+    amounts: Sequence[float] = (),
+    trust: float = 1.0,
 ) -> Worlds | None:
     """Possible worlds of a study; None if nothing can go on or nothing is known.
 
@@ -189,27 +240,28 @@ def draw_worlds(
         memory: What the predictor has prepared for it.
         amounts: Additional budgets: where nothing can be started with what is left, the worlds
             are drawn from the study with the first of them that changes that.
+        trust: The part of a predicted gain that is believed.
     """
     looked = next(filter(None, (look_at(state, amount) for amount in (0.0, *amounts))), None)
     if looked is None or state.best is None:
         return None
     with one_thread():
-        return _drawn(
-            state, predictor, replace(looked[0], memory=memory), looked[1], state.best.loss
-        )
+        return _drawn(state, predictor, replace(looked[0], memory=memory), looked[1], trust)
 
 
 def _drawn(
-    state: State, predictor: Predictor, view: View, prospects: Prospects, best: float
+    state: State, predictor: Predictor, view: View, prospects: Prospects, trust: float
 ) -> Worlds | None:
+    best = view.curves.best
     ends = predictor.predict(view)
-    arms = _candidates(view, ends, max(_CANDIDATES, state.session_workers))
+    arms = _candidates(view, ends, _CANDIDATES)
     if not len(arms):
         return None
     paths = ends.paths(arms, DRAWS, np.random.default_rng((state.plan.seed, _SEED)))
     paths = np.minimum(paths, best)
     paths[:, :, 0] = best
-    return Worlds(view, prospects, ends, best, state.session_workers, arms, paths)
+    belief = Belief(best, trust, view.curves.lowest_possible)
+    return Worlds(view, prospects, ends, best, state.session_workers, arms, paths, belief)
 
 
 def look_at(state: State, amount: float) -> tuple[View, Prospects] | None:

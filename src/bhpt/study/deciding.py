@@ -143,7 +143,8 @@ def sentence(state: State, arm: int, explanation: Explanation) -> str:
     end, spread = explanation.end[arm], explanation.spread[arm]
     if not math.isfinite(end):
         return f"arm {arm}: {explanation.why}"
-    value = state.plan.objective.from_loss(float(end))
+    floor = -math.inf if state.curves is None else state.curves.lowest_possible
+    value = state.plan.objective.from_loss(max(float(end), floor))
     about = f" ± {spread:.2g}" if math.isfinite(spread) else ""
     return (
         f"arm {arm} after {state.count(arm)} epochs: predicted to end at "

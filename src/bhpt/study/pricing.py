@@ -151,7 +151,7 @@ def _known_reruns(state: State, reruns: Reruns | None) -> IntArray:
     tried = state.tried.columns
     done = curves.count_by_arm[tried.arms]
     known = np.zeros(curves.arms, np.int64)
-    known[tried.arms] = done - tried.ready
+    known[tried.arms] = np.maximum(done - tried.ready, 0)  # nothing, of a study as it was before
     if reruns is not None:  # the log knows all about arms whose last epoch is in a checkpoint
         for arm in tried.arms[tried.held < done].tolist():
             known[arm] = reruns(arm)

@@ -1,0 +1,108 @@
+"""What is believed of a predicted gain follows from what came of earlier predictions."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bhpt.beliefs.learned.ends import LearnedPredictor
+from bhpt.beliefs.learned.weights import shipped
+from bhpt.domain import Curves
+from bhpt.reports.forecast import forecast
+from bhpt.reports.hindsight import as_it_was, trust
+from bhpt.reports.prediction import predict_study
+from bhpt.reports.worlds import Belief
+from bhpt.study import MemoryLog, State, Study, fold
+from bhpt.study.events import Observed
+from tests.reports.cases import SPACE, loss_at, state_of
+
+PREDICTOR = LearnedPredictor(shipped("ends"))
+
+
+def stuck(epochs: int, mode: str = "min") -> State:
+    """A study that improves at first and never again."""
+    study = Study(SPACE, f"{2 * epochs} epochs", max_epochs=30, mode=mode)  # type: ignore[arg-type]
+    rng = np.random.default_rng(0)
+    for number in range(epochs):
+        unit = study.ask()
+        assert unit is not None
+        loss = 0.5 + 0.4 * math.exp(-number) + 0.01 * float(rng.random())
+        study.tell(unit, loss if mode == "min" else 1.4 - loss, seconds=1.0)
+    return study.state
+
+
+def test_a_study_that_never_improved_is_believed_less_than_one_that_did() -> None:
+    never, did = trust(stuck(40), PREDICTOR), trust(state_of("60 epochs", units=40), PREDICTOR)
+    assert 0 < never < 0.2
+    assert never < did <= 1.5
+
+
+def test_little_is_believed_before_anything_can_be_told() -> None:
+    assert trust(state_of("20 epochs", units=2), PREDICTOR) == pytest.approx(0.17)
+
+
+def test_a_study_as_it_was_is_the_fold_of_its_first_reports() -> None:
+    log = MemoryLog()
+    study = Study(SPACE, "30 epochs", keep=lambda first: _into(log, list(first)))
+    for _ in range(20):
+        unit = study.ask()
+        assert unit is not None
+        study.tell(unit, loss_at(unit.config, unit.done + 1), seconds=1.0)
+    events = log.read()
+    for reports in (2, 7, 19):
+        told = [at for at, event in enumerate(events) if isinstance(event, Observed)]
+        then = fold(events[: told[reports - 1] + 1])
+        was = as_it_was(study.state, reports)
+        assert was is not None
+        assert was.best is not None
+        assert then.best is not None
+        assert was.best.loss == then.best.loss
+        assert was.curves is not None
+        assert then.curves is not None
+        assert np.array_equal(was.curves.reports, then.curves.reports)
+        assert was.ledger.used == pytest.approx(then.ledger.used)
+        assert was.ledger.left == pytest.approx(20 - then.ledger.used)
+    assert as_it_was(study.state, 1) is None
+    assert as_it_was(study.state, 20) is None
+
+
+def _into(log: MemoryLog, first: list[object]) -> MemoryLog:
+    log.append(first, 0)  # type: ignore[arg-type]
+    return log
+
+
+def test_only_what_lies_below_the_best_is_doubted() -> None:
+    belief = Belief(best=1.0, trust=0.25, floor=0.9)
+    found = belief.of(np.array([2.0, 1.0, 0.8, 0.2, np.nan]))
+    assert found[:4].tolist() == [2.0, 1.0, 0.95, 0.9]
+    assert np.isnan(found[4])
+    assert belief.low(0.0) == 0.9
+    assert Belief(1.0, 0.25).low(0.6) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize("workers", [2, 8, 40])
+def test_more_workers_never_promise_more_of_the_same_epochs(workers: int) -> None:
+    spent = state_of("40 epochs")
+    many = replace(spent, session=None, plan=replace(spent.plan, workers=workers))
+    for more in ("8 epochs", "24 epochs", "80 epochs"):
+        alone, together = forecast(spent, [more]), forecast(many, [more])
+        assert together.outcomes[-1].expected >= alone.outcomes[-1].expected - 1e-12
+
+
+def test_no_accuracy_is_promised_above_one() -> None:
+    state = stuck(15, "max")
+    found = forecast(state, ["500 epochs"])
+    assert all(one.high <= 1.0 and one.expected <= 1.0 for one in found.outcomes)
+    predicted = predict_study(state)
+    assert predicted is not None
+    assert all(end.low >= -1.0 for end in predicted.ends.values())
+
+
+def test_what_was_seen_tells_how_low_a_loss_can_be() -> None:
+    assert Curves.of([[0.5, 0.2], [3.0]], 4).lowest_possible == 0.0
+    assert Curves.of([[-0.5, -0.9], [-0.1, math.nan]], 4).lowest_possible == -1.0
+    assert Curves.of([[-50.0], [-0.1]], 4).lowest_possible == -100.0
+    assert Curves.of([[-5.0], [0.1]], 4).lowest_possible == -math.inf
+    assert Curves.of([[-500.0], [-1.0]], 4).lowest_possible == -math.inf
+    assert Curves.empty(2, 4).lowest_possible == 0.0
