@@ -10,6 +10,7 @@ from rich.table import Table
 
 from bhpt.bench.live.benchmark import LivePlan, run_live, standings
 from bhpt.bench.live.jobs import JOBS
+from bhpt.bench.live.predictions import LivePredictions, honesty
 from bhpt.bench.live.table import LiveRow
 from bhpt.cli.bench import words
 
@@ -39,6 +40,13 @@ def live(
         table.add_row(one.budget, one.policy, f"{one.rank:.2f}", str(one.runs))
     Console().print(table)
     print(f"{len(rows)} rows in {out / 'results.csv'}")
+    asked = {row.run for row in rows}
+    kept = [one for one in LivePredictions(out).rows() if one.run in asked]
+    for said in honesty(kept):
+        print(
+            f"{said.policy}: {said.predictions} predictions of its end, {said.covered:.0%} of 90% "
+            f"intervals held, median of predicted over actual gain {said.ratio:.2f}"
+        )
 
 
 def _tell(line: str) -> None:

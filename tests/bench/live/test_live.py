@@ -12,7 +12,8 @@ from bhpt.bench.live import tuners
 from bhpt.bench.live.benchmark import LivePlan, amount, run_live, standings
 from bhpt.bench.live.job import LiveJob, Pickled
 from bhpt.bench.live.jobs import JOBS, find, missing, trainer_class
-from bhpt.bench.live.runs import LiveSetup, Models, run
+from bhpt.bench.live.predictions import KeptPrediction, LivePredictions, honesty
+from bhpt.bench.live.runs import LivePrediction, LiveSetup, Models, run
 from bhpt.bench.live.table import LiveKey, LiveResults, LiveRow
 from bhpt.bench.peers.environments import Environment
 from bhpt.bench.peers.process import PeerProcess
@@ -92,7 +93,8 @@ def test_a_budget_in_epochs_is_kept_and_a_first_configuration_is_tried(
 
     monkeypatch.setattr("bhpt.bench.live.runs.MemoryLog", Kept)
     job = find("factorisation")
-    loss, seconds = run(job, LiveSetup("random", 50, False, 3, workers, first=True))
+    came = run(job, LiveSetup("random", 50, False, 3, workers, first=True))
+    loss, seconds = came.loss, came.seconds
     assert made[0].epochs == 50
     assert loss == made[0].best
     assert seconds > 0
@@ -101,7 +103,8 @@ def test_a_budget_in_epochs_is_kept_and_a_first_configuration_is_tried(
 
 
 def test_a_deadline_goes_through_the_driver() -> None:
-    loss, seconds = run(find("factorisation"), LiveSetup("random", 2, True, 0))
+    came = run(find("factorisation"), LiveSetup("random", 2, True, 0))
+    loss, seconds = came.loss, came.seconds
     assert math.isfinite(loss)
     assert seconds >= 1
 
@@ -129,8 +132,8 @@ def test_another_tuner_is_asked_until_the_budget_is_gone(
     with PeerProcess("plain", [sys.executable, str(script)]) as process:
         monkeypatch.setattr(tuners, "_process", lambda _name: process)
         monkeypatch.setitem(tuners.TUNERS, "plain", Environment("plain", "1", ()))
-        loss, _ = run(job, LiveSetup("plain", 12, False, 0, first=True))
-        again, _ = run(job, LiveSetup("plain", 5, False, 0, first=True))
+        loss = run(job, LiveSetup("plain", 12, False, 0, first=True)).loss
+        again = run(job, LiveSetup("plain", 5, False, 0, first=True)).loss
     model = trainer_class(job)(dict(job.first))
     assert loss == again == min(model.step() for _ in range(5))
 
@@ -187,3 +190,25 @@ def test_losses_survive_the_table(tmp_path: Path) -> None:
     for one in rows:
         table.append(one)
     assert LiveResults(tmp_path).rows() == rows
+
+
+def test_predictions_on_the_way_are_kept_with_what_was_reached(tmp_path: Path) -> None:
+    plan = LivePlan(("factorisation",), ("default",), ("30",), 1)
+    (row,) = run_live(plan, tmp_path, lambda _: None, lambda *_: None)
+    kept = LivePredictions(tmp_path).rows()
+    assert [round(one.said.at, 2) for one in kept] == [0.27, 0.5, 0.77]
+    assert all(one.run == row.run and one.reached == row.loss for one in kept)
+    assert all(one.said.low <= one.said.expected <= one.said.high == one.said.best for one in kept)
+    (found,) = honesty(kept)
+    assert (found.policy, found.predictions) == ("default", 3)
+
+
+def test_honesty_is_what_was_covered_and_the_median_ratio_of_gains() -> None:
+    def kept(best: float, expected: float, low: float, reached: float) -> KeptPrediction:
+        said = LivePrediction(0.5, best, expected, low, best)
+        return KeptPrediction(LiveKey("a", "p", "5", 0), said, reached)
+
+    rows = [kept(1.0, 0.5, 0.2, 0.5), kept(1.0, 0.4, 0.2, 0.8), kept(1.0, 0.9, 0.8, 0.7)]
+    (found,) = honesty([*rows, kept(1.0, 0.9, 0.8, 1.0)])
+    assert found.covered == 0.75
+    assert found.ratio == pytest.approx(1.0)

@@ -9,6 +9,7 @@ import numpy as np
 from bhpt.bench.live import tuners
 from bhpt.bench.live.job import LiveJob
 from bhpt.bench.live.jobs import find, missing
+from bhpt.bench.live.predictions import LivePredictions
 from bhpt.bench.live.runs import LiveSetup, run
 from bhpt.bench.live.table import LiveKey, LiveResults, LiveRow
 from bhpt.domain import Misuse
@@ -86,13 +87,13 @@ def run_live(
 
     Args:
         plan: What to run.
-        out: Folder of results.csv.
+        out: Folder of results.csv, and of predictions.csv for what studies said of their ends.
         tell: Called with a line about each job that cannot run here.
         progress: Called with rows done, rows in all and the row just done, from the start on.
     """
     plan.check()
     tuners.prepare(plan.policies)
-    results = LiveResults(out)
+    results, predictions = LiveResults(out), LivePredictions(out)
     known = {row.run for row in results.rows()}
     jobs = [find(name) for name in plan.jobs]
     for line in filter(None, map(missing, jobs)):
@@ -102,7 +103,9 @@ def run_live(
     done = len(wanted) - len(todo)
     progress(done, len(wanted), None)
     for job, key, setup in todo:
-        row = LiveRow(key, *run(job, setup))
+        came = run(job, setup)
+        row = LiveRow(key, came.loss, came.seconds)
+        predictions.append(key, came.predictions, came.loss)
         results.append(row)
         done += 1
         progress(done, len(wanted), row)

@@ -8,7 +8,7 @@ process, so they have one worker there and no start of a process to pay for.
 import math
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,9 @@ from bhpt.domain import View
 from bhpt.domain.budget import Budget
 from bhpt.policies.interface import Decision, Explanation, Policy
 from bhpt.policies.registry import make_policy
+from bhpt.reports.prediction import predict_study
 from bhpt.spaces import parse_space
-from bhpt.study import MemoryLog, Study
+from bhpt.study import MemoryLog, State, Study
 from bhpt.study.creation import first_events
 from bhpt.study.events import ArmsAdded, Event
 from bhpt.study.plan import Training
@@ -46,6 +47,58 @@ class LiveSetup:
     seed: int
     workers: int = 1
     first: bool = False
+
+
+@dataclass(frozen=True)
+class LivePrediction:
+    """What a study predicted of its own end.
+
+    Attributes:
+        at: Part of the budget that was gone.
+        best: The best loss by then.
+        expected: The best loss expected at the end.
+        low: Lower end of its 90% interval.
+        high: Upper end.
+    """
+
+    at: float
+    best: float
+    expected: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class LiveRun:
+    """The lowest loss of a run, the seconds that it took, and what it predicted on the way."""
+
+    loss: float
+    seconds: float
+    predictions: tuple[LivePrediction, ...] = ()
+
+
+_MOMENTS = (0.25, 0.5, 0.75)  # parts of the budget at which a study says how it will end
+
+
+@dataclass
+class Predictions:
+    """Asks a study how it will end, at some moments of its budget."""
+
+    found: list[LivePrediction] = field(default_factory=list)
+    _asked: int = 0
+
+    def ask(self, state: State, *_: object) -> None:
+        """Note the study's prediction if it is time for one."""
+        gone = state.ledger.used / state.ledger.budget.amount
+        if self._asked == len(_MOMENTS) or gone < _MOMENTS[self._asked] or state.best is None:
+            return
+        self._asked += 1
+        predicted = predict_study(state)
+        if predicted is not None:
+            final = predicted.final
+            self.found.append(
+                LivePrediction(gone, state.best.loss, final.middle, final.low, final.high)
+            )
 
 
 @dataclass(frozen=True)
@@ -88,19 +141,19 @@ class Models:
         return new
 
 
-def run(job: LiveJob, setup: LiveSetup) -> tuple[float, float]:
-    """The lowest loss of a run and the seconds that it took."""
-    began = time.monotonic()
+def run(job: LiveJob, setup: LiveSetup) -> LiveRun:
+    """Train until the budget is gone."""
+    began, predictions = time.monotonic(), Predictions()
     if setup.policy in tuners.TUNERS:
         loss = _tuner(job, setup)
     elif setup.timed:
-        loss = _tuned(job, setup)
+        loss = _tuned(job, setup, predictions)
     else:
-        loss = _asked(job, setup)
-    return loss, time.monotonic() - began
+        loss = _asked(job, setup, predictions)
+    return LiveRun(loss, time.monotonic() - began, tuple(predictions.found))
 
 
-def _asked(job: LiveJob, setup: LiveSetup) -> float:
+def _asked(job: LiveJob, setup: LiveSetup, predictions: Predictions) -> float:
     """Ask and tell, workers in step."""
     log = MemoryLog()
     log.append(_first(job, setup), 0)
@@ -114,6 +167,7 @@ def _asked(job: LiveJob, setup: LiveSetup) -> float:
             began = time.monotonic()
             losses = models.train(unit.arm, unit.config, unit.epochs)
             study.tell(unit, losses, seconds=time.monotonic() - began)
+        predictions.ask(study.state)
 
 
 def _policy(setup: LiveSetup) -> Policy:
@@ -136,7 +190,7 @@ def _first(job: LiveJob, setup: LiveSetup) -> list[Event]:
     return [created, ArmsAdded((job.first, *arms.configs), arms.origin)]
 
 
-def _tuned(job: LiveJob, setup: LiveSetup) -> float:
+def _tuned(job: LiveJob, setup: LiveSetup, predictions: Predictions) -> float:
     """Through the driver, under a deadline."""
     space: object = job.space
     if setup.first:
@@ -154,6 +208,7 @@ def _tuned(job: LiveJob, setup: LiveSetup) -> float:
             setup.seed,
             max_epochs=job.epochs,
             policy=_policy(setup) if setup.first else setup.policy,
+            watch=predictions.ask,
         )
     return float(result.best_loss)
 

@@ -1,0 +1,88 @@
+"""predictions.csv of a live benchmark: what studies said of their own ends, and what came."""
+
+import csv
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bhpt.bench.live.runs import LivePrediction
+from bhpt.bench.live.table import LiveKey
+from bhpt.bench.table import start_table
+
+_COLUMNS = [
+    *("job", "policy", "budget", "seed"),
+    *("at", "best", "expected", "low", "high", "reached"),
+]
+
+
+@dataclass(frozen=True)
+class KeptPrediction:
+    """A prediction of a run, and the loss that the run reached."""
+
+    run: LiveKey
+    said: LivePrediction
+    reached: float
+
+
+class LivePredictions:
+    """The table in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open or start the table."""
+        self.path = folder / "predictions.csv"
+        start_table(self.path, _COLUMNS)
+
+    def append(self, run: LiveKey, said: tuple[LivePrediction, ...], reached: float) -> None:
+        """Add what a run said on its way and flush it."""
+        with self.path.open("a", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            for one in said:
+                numbers = (*astuple(one), reached)
+                writer.writerow([*astuple(run), *(repr(float(number)) for number in numbers)])
+
+    def rows(self) -> list[KeptPrediction]:
+        """All rows, in the order written."""
+        with self.path.open(newline="") as file:
+            return [_row(cells) for cells in csv.DictReader(file)]
+
+
+def _row(cells: dict[str, str]) -> KeptPrediction:
+    run = LiveKey(cells["job"], cells["policy"], cells["budget"], int(cells["seed"]))
+    names = ("at", "best", "expected", "low", "high")
+    return KeptPrediction(
+        run, LivePrediction(*(float(cells[name]) for name in names)), float(cells["reached"])
+    )
+
+
+@dataclass(frozen=True)
+class Honesty:
+    """How true the predictions of a policy came.
+
+    Attributes:
+        policy: Its name.
+        covered: The part of 90% intervals that held what was reached.
+        ratio: The median of predicted over actual gain, where there was a gain; NaN if nowhere.
+        predictions: How many.
+    """
+
+    policy: str
+    covered: float
+    ratio: float
+    predictions: int
+
+
+def honesty(rows: list[KeptPrediction]) -> list[Honesty]:
+    """How true predictions came, by policy."""
+    found = []
+    for policy in sorted({row.run.policy for row in rows}):
+        own = [row for row in rows if row.run.policy == policy]
+        best, expected, low, high, reached = np.array(
+            [(r.said.best, r.said.expected, r.said.low, r.said.high, r.reached) for r in own]
+        ).T
+        covered = float(np.mean((low <= reached) & (reached <= high)))
+        gained = best > reached
+        ratios = (best - expected)[gained] / (best - reached)[gained]
+        ratio = float(np.median(ratios)) if len(ratios) else float("nan")
+        found.append(Honesty(policy, covered, ratio, len(own)))
+    return found
