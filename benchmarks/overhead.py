@@ -58,7 +58,8 @@ class Sleeper(Nothing):
     """A trainer whose epochs sleep as long as its configuration says."""
 
     def __init__(self, config: dict[str, float]) -> None:
-        super().__init__(config)
+        first = min(name for name in config if name != "ms")
+        super().__init__({"x": config[first]})
         self._seconds = config["ms"] / 1000
 
     def step(self) -> float:
@@ -158,25 +159,40 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sync = statistics.median([before, fsync_s(folder)])
     report(rows, sync)
     if asked.seconds:
-        print(f"share of time in which workers train, deadline {asked.seconds} s, {asked.policy}")
-        heads = (f"{head:>9}" for head in ("workers", "share", "epochs", "units"))
-        print(f"{'epoch':>8}" + "".join(heads) + f"{'unit at the end':>17}")
+        busy_shares(asked.seconds, asked.policy)
+
+
+def busy_shares(seconds: int, policy: str) -> None:
+    """Print how much of the time workers train, by how long an epoch takes."""
+    print(f"share of time in which workers train, deadline {seconds} s, {policy}")
+    heads = (f"{head:>9}" for head in ("workers", "share", "epochs", "units"))
+    print(f"{'epoch':>8}" + "".join(heads) + f"{'unit at the end':>17}  names")
+    for names in (("learning_rate", "momentum", "dropout"), ("x", "y", "z")):
         for ms in (5, 17, 100):
             for workers in (1, 2):
-                busy(ms, workers, asked.seconds, asked.policy)
+                busy(ms, workers, seconds, policy, names)
 
 
-def busy(ms: int, workers: int, seconds: int, policy: str) -> None:
+def busy(
+    ms: int,
+    workers: int,
+    seconds: int,
+    policy: str,
+    names: Sequence[str] = ("learning_rate", "momentum", "dropout"),
+) -> None:
     """Run a study under a deadline and print how much of the time its workers trained."""
-    space = {"x": (0.0, 1.0), "y": (0.0, 1.0), "z": (0.0, 1.0), "ms": [ms]}
+    space = {**dict.fromkeys(names, (0.001, 0.9)), "ms": [ms]}
     with tempfile.TemporaryDirectory(prefix="bhpt-overhead-", dir=".") as name:
         study = Path(name) / "study.db"
         state = tune(Sleeper, space, f"{seconds}s", workers, study, policy=policy).state
         clocks = [event.clock for event in read_store(study).read() if isinstance(event, Observed)]
+    if len(clocks) < 2:
+        print(f"{ms:5} ms{workers:9}  the deadline came before two units had ended", flush=True)
+        return
     first = next(one.unit.epochs for one in state.attempts if one.status == "observed")
     epochs = sum(one.unit.epochs for one in state.attempts if one.status == "observed")
     share = (epochs - first) * ms / 1000 / (workers * (clocks[-1] - clocks[0]))
-    shown = f"{epochs:9}{len(clocks):9}{state.unit:17}"
+    shown = f"{epochs:9}{len(clocks):9}{state.unit:17}  {', '.join(names)}"
     print(f"{ms:5} ms{workers:9}{share:9.0%}{shown}", flush=True)
 
 

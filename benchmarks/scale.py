@@ -27,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import overhead
 from bhpt.domain import View
 from bhpt.domain.budget import Budget
 from bhpt.executors import Executor
@@ -428,7 +429,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     sizes = asked.sizes or ([1000, 4000] if asked.quick else [1000, 20000])
     more = asked.units or (40 if asked.quick else 100)
-    parts = set(asked.only) or {"start", "driver", "decisions", "commands"}
+    parts = set(asked.only) or {"start", "driver", "decisions", "commands", "busy"}
     Path("runs").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="bhpt-scale-", dir="runs") as name:
         folder = Path(name)
@@ -444,6 +445,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             driver_time(sizes, more, folder, asked.policies)
             say(f"{'real worker process, random':34} {in_processes('random', more, folder)}")
             say(f"most memory of the benchmark itself: {peak_mb():.0f} MB")
+        if "busy" in parts:
+            overhead.busy_shares(10, "default")
 
 
 if __name__ == "__main__":

@@ -227,9 +227,8 @@ class Driver:
         Only under a deadline, where waiting costs budget, and for a policy with a predictor.
         """
         policy, executor = self._rooms.policy, self._rooms.executor
-        if not (self._ahead and isinstance(policy, PredictingPolicy)):
+        if not (isinstance(policy, PredictingPolicy) and isinstance(executor, FollowingExecutor)):
             return
-        assert isinstance(executor, FollowingExecutor)
         for number in self._due_for_a_follower():
             if self._unsubmitted or not self._writable() or self._is_closing():
                 return
@@ -267,7 +266,11 @@ class Driver:
         self._view = found.view
         self._record(*found.events)
         attempt = self.state.attempts[decided.attempt]
-        if self._written() and executor.follow(self._job(attempt, resume), number):
+        try:
+            given = self._written() and executor.follow(self._job(attempt, resume), number)
+        except DiskFull as error:
+            self._pause(attempt, str(error), Usage())
+        if given:
             self._followers[number] = attempt.number
         else:
             self._unsubmitted[attempt.number] = resume
