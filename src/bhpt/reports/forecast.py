@@ -28,6 +28,7 @@ from bhpt.reports.worlds import (
 )
 from bhpt.storage import read_store
 from bhpt.study import State, fold
+from bhpt.study.html_summary import table_html
 
 _PARTS = (0.1, 0.25, 0.5, 1.0, 2.0)  # of the budget so far, if nobody names amounts
 
@@ -53,6 +54,17 @@ class Forecast:
     own_predictor: bool
     draws: int = DRAWS
     objective: Objective = field(default_factory=Objective)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        rules, metric = self.budget.rules, self.objective.metric
+        rows = [(f"best {metric} now", f"{self.best:.5g}")]
+        for one in self.outcomes:
+            if one.more or self.left > 0:
+                name = rules.text(one.more) if one.more else rules.text(self.left)
+                text = f"{one.expected:.5g} expected ({one.low:.4g} to {one.high:.4g})"
+                rows.append((f"{name} {'more' if one.more else 'left'}", text))
+        return table_html(rows)
 
 
 def forecast_study(study: str | Path, more: Sequence[str | Budget] = ()) -> Forecast:

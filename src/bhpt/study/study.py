@@ -32,6 +32,7 @@ from bhpt.study.events import (
     SessionEnded,
     SessionStarted,
 )
+from bhpt.study.html_summary import summary_html
 from bhpt.study.log import EventLog, Journal, Keep, MemoryLog
 from bhpt.study.plan import Training
 from bhpt.study.rising_curves import note_of_rising_curves
@@ -187,6 +188,10 @@ class Study(Closing):
     def in_flight(self) -> tuple[AskedUnit, ...]:
         """Units that were asked for and not told yet."""
         return tuple(asked(self.state, attempt) for attempt in self.state.flying)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return summary_html(self.state)
 
     def ask(self) -> AskedUnit | None:
         """The next unit to train.

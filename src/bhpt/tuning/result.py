@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from bhpt.domain import Misuse
 from bhpt.spaces import Config
 from bhpt.study import State
+from bhpt.study.html_summary import summary_html
 from bhpt.study.tables import table
 
 if TYPE_CHECKING:
@@ -47,6 +48,13 @@ class Result:
     def best_params(self) -> Config | None:
         """The best configuration, as other tuners call it."""
         return self.best_config
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        rows = [("status", self.status), ("study", self.study)]
+        if self.best_checkpoint is not None:
+            rows.append(("checkpoint", str(self.best_checkpoint)))
+        return summary_html(self.state, rows)
 
     def frame(self) -> "pandas.DataFrame":
         """Every observed epoch as a pandas frame: arm, epoch, loss, metrics and settings.

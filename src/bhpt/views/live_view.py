@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Literal
+from typing import Literal, get_args
 
 from bhpt.domain import Misuse
 from bhpt.domain.durations import duration
@@ -16,9 +16,10 @@ from bhpt.reports.prediction import Predict
 from bhpt.reports.progress import Progress, progress_of
 from bhpt.study import State
 from bhpt.views.formatting import interval_text, loss_text, printable, starting_line
+from bhpt.views.notebook import NotebookView, cell, in_notebook
 
 Watch = Callable[[State, tuple[Running, ...]], None]
-Mode = Literal["auto", "live", "plain", "off"]
+Mode = Literal["auto", "live", "plain", "notebook", "off"]
 
 _EVERY_S = 5.0  # between plain lines when nothing improves
 _FINISHING = "Ctrl-C: finishing what runs; once more to stop now"
@@ -148,14 +149,17 @@ def watching(mode: Mode, title: str, predict: Predict) -> Iterator[Watch]:
     """Show progress within the context; yields what to call with each new state.
 
     Args:
-        mode: Live or plain; `auto` is live on a terminal.
+        mode: Live, plain or in a notebook's cell; `auto` is live on a terminal and in a cell.
         title: What is tuned and where.
         predict: Says what is to be expected of the study.
     """
-    if mode not in ("auto", "live", "plain", "off"):
-        raise Misuse(f"progress {mode!r}: use auto, live, plain or off")
+    if mode not in get_args(Mode):
+        raise Misuse(f"progress {mode!r}: use auto, live, plain, notebook or off")
     if mode == "off":
         yield lambda _state, _running: None
+        return
+    if mode == "notebook" or (mode == "auto" and in_notebook()):
+        yield NotebookView(cell(), predict)
         return
     with presses() as pressed:
         if mode == "plain" or (mode == "auto" and not sys.stderr.isatty()):
