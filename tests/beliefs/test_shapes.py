@@ -41,6 +41,7 @@ class Fixed(ShapeBelief):
     shapes: tuple[Shape, ...] = FEW
     studies: StudyPrior = ONE_KIND
     hypers: Hypers = INDEPENDENT
+    changing: float = 0.0
 
     def _fit(self, view: View) -> ShapeFit:
         del view
@@ -110,6 +111,16 @@ def test_independent_arms_equal_the_oracle_that_enumerates_shapes() -> None:
             np.testing.assert_allclose(parts.weights[arm], weights, atol=1e-9)
             np.testing.assert_allclose(parts.means[arm], means, atol=1e-9)
             np.testing.assert_allclose(parts.variances[arm], variances, atol=1e-9)
+
+
+def test_a_curve_may_go_on_in_another_shape_than_it_began_in() -> None:
+    moment = view((3, 1, 5, 0))
+    parts = posterior(Fixed(changing=0.25), moment).at(np.full(4, 7))
+    for arm, n in enumerate((3, 1, 5, 0)):
+        weights, means, variances = oracle(np.log(moment.curves.of_arm(arm)), n, 7)
+        np.testing.assert_allclose(parts.weights[arm], 0.75 * weights + 0.25 * KIND, atol=1e-9)
+        np.testing.assert_allclose(parts.means[arm], means, atol=1e-9)
+        np.testing.assert_allclose(parts.variances[arm], variances, atol=1e-9)
 
 
 def test_ends_are_the_lowest_mean_of_the_mixture_over_shapes() -> None:

@@ -10,6 +10,7 @@ from scipy.stats import binom
 from typer.testing import CliRunner
 
 from bhpt.beliefs.mixture_ends import MixtureEnds, mixture_quantiles
+from bhpt.beliefs.shape_belief import ShapeBelief
 from bhpt.bench.calibration import (
     INTERVAL,
     PARTS,
@@ -18,6 +19,7 @@ from bhpt.bench.calibration import (
     partly_trained,
     score,
 )
+from bhpt.bench.catalogue import load
 from bhpt.bench.peers.calibration import read
 from bhpt.bench.synthetic import synthetic
 from bhpt.bench.tasks import Task
@@ -162,3 +164,15 @@ def test_bad_input_is_refused_before_anything_runs(tmp_path: Path) -> None:
         assert isinstance(done.exception, Misuse), wrong
         assert said in str(done.exception)
         assert not out.exists()
+
+
+@pytest.mark.parametrize("units", [1, 2, 4])
+def test_intervals_of_the_belief_with_shapes_hold_what_they_promise(units: int) -> None:
+    """After a few units on the packaged tables, from which its prior was not learned."""
+    found = []
+    for name in ("resnet_cifar10", "arch_cifar10", "arch2_cifar10", "vae_mnist", "fcnet_mnist"):
+        for seed in range(2):
+            task = load(name, seed, None, 50)
+            part = units * task.unit / task.epochs
+            found.append(score(task, ShapeBelief(), seed, part).coverage)
+    assert 0.8 <= np.mean(found) <= 0.97

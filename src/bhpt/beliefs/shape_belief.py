@@ -39,6 +39,7 @@ CORRELATED = Structure("matern52")
 _SCALE = Scale("log", running=True)
 _SAMPLING = Sampling(samples=8, burn=6, thin=1, step=1.0, outs=6)
 _LEAST_INFORMATION = 1e-6  # of a message, relative to what is known of an end without it
+_CHANGING = 0.2
 _OWN = 4.0  # c: near arms that count as much as the kind of the study
 
 
@@ -81,12 +82,16 @@ class ShapeBelief:
         shapes: The shapes.
         studies: What is known of studies: how often shapes occur in them, and of what size.
         sampling: How settings are drawn.
+        changing: Probability that a curve goes on in another shape than it began in. The first
+            epochs fit one shape or another by chance, or before a learning rate is lowered, so
+            what they say of the shape is taken for less than certain.
     """
 
     structure: Structure = CORRELATED
     shapes: tuple[Shape, ...] = SHAPES
     studies: StudyPrior = STUDIES
     sampling: Sampling = _SAMPLING
+    changing: float = _CHANGING
 
     def predict(self, view: View) -> ShapeEnds:
         """The ends of all arms within their horizons, as losses."""
@@ -150,7 +155,7 @@ class ShapeBelief:
         priors = self._shape_priors(view, setting.hypers, kind, weights)
         mean, variance = _without_own(joint, messages, visited, seen)
         own = by_shape(rows, study.size, mean, variance)
-        priors[visited] = own.responsibilities(priors[visited])
+        priors[visited] = own.responsibilities(priors[visited], self.changing)
         end_mean, end_variance = end_priors(grid.learns, study.size, joint.mean, joint.variance)
         end_mean[visited] = own.mean
         epochs = view.curves.count_by_arm.copy()
@@ -181,7 +186,7 @@ class ShapeBelief:
             np.full(len(rows.counts), study.mean),
             np.full(len(rows.counts), before),
         )
-        weights = alone.responsibilities(self.studies.kinds[study.kind])
+        weights = alone.responsibilities(self.studies.kinds[study.kind], self.changing)
         # an arm that does not learn says nothing of where it would end if it did
         means = np.where(rows.learns, alone.mean, study.mean)
         mean = np.einsum("vg,vg->v", weights, means)

@@ -46,12 +46,18 @@ class ByShape:
     mean: FloatArray
     variance: FloatArray
 
-    def responsibilities(self, weights: FloatArray) -> FloatArray:
-        """Probability of each shape for each row, given prior weights [G] or [V, G]: [V, G]."""
+    def responsibilities(self, weights: FloatArray, changing: float = 0.0) -> FloatArray:
+        """Probability of the shape in which each row goes on, [V, G].
+
+        Args:
+            weights: Prior probabilities of the shapes, [G] or [V, G].
+            changing: c, the probability that a curve goes on in another shape than it began in,
+                one that the prior says: (1 - c) w_g + c π_g.
+        """
         log_joint = self.log_density + np.log(np.maximum(weights, _NO_WEIGHT))
         joint = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
         found: FloatArray = joint / joint.sum(axis=1, keepdims=True)
-        return found
+        return (1 - changing) * found + changing * weights
 
 
 def end_priors(

@@ -349,8 +349,8 @@ def why_nothing(result: Result) -> str:
     state = result.state
     if not state.reports:
         said = next((one.message for one in reversed(state.attempts) if one.message), "")
-        last = f" (the last one: {one_line(said)})" if said else ""
-        return f"no unit was finished within {state.ledger.budget}{last}: give it a larger budget"
+        why = f"the last one: {one_line(said)}" if said else "give it a larger budget"
+        return f"no unit was finished within {state.ledger.budget}: {why}"
     return f"no finite {state.plan.objective.metric} was seen: every configuration diverged"
 
 
