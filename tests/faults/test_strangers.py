@@ -144,10 +144,13 @@ def test_nonsense_on_the_command_line_is_misuse(
     assert not (tmp_path / "a.db").exists()
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, '{"a": [0, 1], "a": [0, 2]}'])
-def test_odd_json_is_misuse(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("[" * 100_000, "nested too deeply"), ('{"a": [0, 1, 2], "a": [0, 1, 3]}', "twice")],
+)
+def test_odd_json_is_misuse(tmp_path: Path, text: str, why: str) -> None:
     (tmp_path / "space.json").write_text(text)
-    with pytest.raises(Misuse):
+    with pytest.raises(Misuse, match=why):
         load_space(tmp_path / "space.json")
 
 
