@@ -1,0 +1,1 @@
+bhpt tune --command "python argparse_script.py --rate {rate} --epochs {epochs_total} --out {folder}" --loss-regex 'val_loss=(\S+)' --space space.json --budget "10 epochs" --max-epochs 5 --study study.db --if-exists resume  # bhpt
