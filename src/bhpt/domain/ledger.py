@@ -72,7 +72,8 @@ class Ledger:
             raise Misuse(f"attempt {attempt}: {cost} is not a cost")
         if not self.fits(cost):
             raise Misuse(f"attempt {attempt} would cost {cost:g}, but only {self.left:g} is left")
-        return replace(self, promised=MappingProxyType({**self.promised, attempt: cost}))
+        promised = MappingProxyType({**self.promised, attempt: cost})
+        return Ledger(self.budget, self.spent, self.clock, promised)
 
     def extend(self, attempt: int, cost: float) -> "Ledger":
         """The ledger with the reservation of an attempt in flight raised to `cost`."""
@@ -81,7 +82,7 @@ class Ledger:
             raise Misuse(
                 f"attempt {attempt}: a reservation of {before:g} cannot shrink to {cost:g}"
             )
-        return self._without(attempt).reserve(attempt, cost)
+        return replace(self, promised=self._others(attempt)).reserve(attempt, cost)
 
     def settle(self, attempt: int, cost: float) -> "Ledger":
         """The ledger with an attempt in flight paid at its true cost.
@@ -92,11 +93,13 @@ class Ledger:
         self._promise(attempt)
         if not (math.isfinite(cost) and cost >= 0):
             raise Misuse(f"attempt {attempt}: {cost} is not a cost")
-        return replace(self._without(attempt), spent=self.spent + cost)
+        return Ledger(self.budget, self.spent + cost, self.clock, self._others(attempt))
 
     def at(self, clock: float) -> "Ledger":
         """The ledger at a later moment; a clock that went back is not believed."""
-        return self if clock <= self.clock else replace(self, clock=clock)
+        if clock <= self.clock:
+            return self
+        return Ledger(self.budget, self.spent, clock, self.promised)
 
     def add(self, more: Budget) -> "Ledger":
         """The ledger with a larger budget."""
@@ -107,6 +110,8 @@ class Ledger:
             raise Misuse(f"attempt {attempt} is not in flight")
         return self.promised[attempt]
 
-    def _without(self, attempt: int) -> "Ledger":
-        kept = {other: cost for other, cost in self.promised.items() if other != attempt}
-        return replace(self, promised=MappingProxyType(kept))
+    def _others(self, attempt: int) -> Mapping[int, float]:
+        """What is promised to the other attempts."""
+        return MappingProxyType(
+            {other: cost for other, cost in self.promised.items() if other != attempt}
+        )

@@ -17,10 +17,10 @@ with Z correlated as the arms' ends are.
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import qmc
 
 from bhpt.beliefs.expected_min import expected_min
 from bhpt.beliefs.interface import MovingBelief, MovingMixture
@@ -35,14 +35,14 @@ _DRAWS = 128
 _CANDIDATES = 128  # arms that a plan may hold: the most promising ones
 
 
+@cache
 def normal_draws(arms: int) -> FloatArray:
     """Fixed, evenly spread normal numbers, [arms, draws]."""
+    from scipy.stats import qmc  # takes half a second, and other policies need none
+
     uniform = qmc.Sobol(arms, seed=1).random(_DRAWS)
     draws: FloatArray = ndtri(np.clip(uniform, 1e-9, 1 - 1e-9)).T
     return draws
-
-
-_Z = normal_draws(_CANDIDATES)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Plans(PredictingPolicy):
         common = part.common_moves(part.ends(horizon), depth * view.unit, arms)
         values, vectors = np.linalg.eigh(common)
         root = vectors * np.sqrt(np.clip(values, 0, None))
-        return rows, root @ vectors.T @ _Z[: len(arms)]
+        return rows, root @ vectors.T @ normal_draws(_CANDIDATES)[: len(arms)]
 
     def _price(
         self,

@@ -1,11 +1,19 @@
-"""Search spaces: configurations, their encodings, sampling of new ones."""
+"""Search spaces: configurations, their encodings, sampling of new ones.
+
+What needs ConfigSpace is imported when it is first used: reading a study does not.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from bhpt.spaces.configs import Config, plain_config
-from bhpt.spaces.files import load_configs, load_space
 from bhpt.spaces.inferred_ranges import encode_configs
 from bhpt.spaces.name_roles import ROLES, encode_roles
-from bhpt.spaces.space import Space, parse_space
 from bhpt.spaces.spread import NEAR
+
+if TYPE_CHECKING:
+    from bhpt.spaces.files import load_configs, load_space
+    from bhpt.spaces.space import Space, parse_space
 
 __all__ = [
     "NEAR",
@@ -19,3 +27,19 @@ __all__ = [
     "parse_space",
     "plain_config",
 ]
+
+_HOMES = {
+    "Space": "bhpt.spaces.space",
+    "load_configs": "bhpt.spaces.files",
+    "load_space": "bhpt.spaces.files",
+    "parse_space": "bhpt.spaces.space",
+}
+
+
+if not TYPE_CHECKING:  # hidden from type checkers, which then find names that do not exist
+
+    def __getattr__(name: str) -> object:
+        """Import a name from its module."""
+        if name not in _HOMES:
+            raise AttributeError(f"module 'bhpt.spaces' has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)

@@ -3,19 +3,13 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import ConfigSpace
 import numpy as np
 
-from bhpt.spaces.space import Space
+if TYPE_CHECKING:
+    from bhpt.spaces.space import Space
 
-_SCALED = (  # may be declared on a logarithmic scale
-    ConfigSpace.UniformFloatHyperparameter,
-    ConfigSpace.UniformIntegerHyperparameter,
-    ConfigSpace.NormalFloatHyperparameter,
-    ConfigSpace.NormalIntegerHyperparameter,
-)
 _DECADES = 100  # times the least: numbers that span as much are taken to be on a logarithmic scale
 
 
@@ -43,7 +37,7 @@ class Values:
     values: tuple[Any, ...]
 
 
-def declared(space: Space) -> dict[str, Numbers | Values]:
+def declared(space: "Space") -> dict[str, Numbers | Values]:
     """What each hyper-parameter of a space can be, in the space's order."""
     return {name: _declared(parameter) for name, parameter in space.parameters.items()}
 
@@ -66,6 +60,8 @@ def _occurring(values: list[Any]) -> Numbers | Values:
 
 
 def _declared(parameter: Any) -> Numbers | Values:  # noqa: ANN401  # ConfigSpace's generic base
+    import ConfigSpace  # takes half a second, and only declared spaces need it
+
     if isinstance(parameter, ConfigSpace.Constant):
         return _values([parameter.value])
     if isinstance(parameter, ConfigSpace.CategoricalHyperparameter):
@@ -73,7 +69,13 @@ def _declared(parameter: Any) -> Numbers | Values:  # noqa: ANN401  # ConfigSpac
     if isinstance(parameter, ConfigSpace.OrdinalHyperparameter):
         return _values(parameter.sequence)
     whole = isinstance(parameter, ConfigSpace.hyperparameters.IntegerHyperparameter)
-    log = isinstance(parameter, _SCALED) and bool(parameter.log)
+    scaled = (  # may be declared on a logarithmic scale
+        ConfigSpace.UniformFloatHyperparameter,
+        ConfigSpace.UniformIntegerHyperparameter,
+        ConfigSpace.NormalFloatHyperparameter,
+        ConfigSpace.NormalIntegerHyperparameter,
+    )
+    log = isinstance(parameter, scaled) and bool(parameter.log)
     return Numbers(float(parameter.lower), float(parameter.upper), log, whole)
 
 

@@ -10,17 +10,23 @@ Notation:
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 from bhpt.domain import FloatArray
 from bhpt.domain.growing import GrowingList, GrowingRows
-from bhpt.spaces import Config, Space, encode_configs
+from bhpt.spaces import Config, encode_configs
 from bhpt.spaces.configs import identity
 from bhpt.spaces.name_roles import NameRoles, encode_roles, read_roles
 
+if TYPE_CHECKING:
+    from bhpt.spaces import Space
+
 
 @lru_cache(maxsize=4)
-def space_of(text: str) -> Space:
+def space_of(text: str) -> "Space":
     """The space with this text, read once: every batch of candidates needs it."""
+    from bhpt.spaces import Space  # takes half a second, and whoever only reads needs none
+
     return Space(text)
 
 

@@ -3,17 +3,20 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.policies.registry import networks
-from bhpt.spaces import Config, Space, parse_space
+from bhpt.spaces import Config
 from bhpt.spaces.configs import identity, plain_config
-from bhpt.spaces.fixing import fix
 from bhpt.study.events import ArmsAdded, Enqueued, StudyCreated
 from bhpt.study.plan import Plan, Search, Training
+
+if TYPE_CHECKING:
+    from bhpt.spaces import Space
 
 _LONGEST = 256  # epochs an arm may train unless the user says otherwise: the belief's grid
 _TIMED = 100  # the same where the budget does not count epochs
@@ -61,11 +64,14 @@ def first_events(
     Raises:
         Misuse: If any of it makes no sense.
     """
+    from bhpt.spaces import parse_space  # takes half a second, and reading a study needs none
+    from bhpt.spaces.fixing import fix
+
     _refuse_nonsense(seed, training)
     parsed = fix(parse_space(space), fixed or {})
     search = Search() if candidates is None else Search(candidates=candidates)
     first = _tried_first(parsed, initial)
-    if isinstance(parsed, Space):
+    if not isinstance(parsed, list):
         search = Search(parsed.text, search.candidates, search.near, search.every)
         rng = np.random.default_rng((seed, 0, _FIRST_DRAW))
         arms = ArmsAdded(_joined(first, parsed.draw_apart(search.candidates, rng)), "drawn")
@@ -80,22 +86,22 @@ def first_events(
     return StudyCreated(plan), arms, *queue
 
 
-def wanted_config(space: Space | list[Config], config: Mapping[str, object]) -> Config:
+def wanted_config(space: "Space | list[Config]", config: Mapping[str, object]) -> Config:
     """A configuration that somebody wants to be tried, as the study's arms are written.
 
     Raises:
         Misuse: It does not lie in the space, or has no JSON form.
     """
-    return space.complete(config) if isinstance(space, Space) else plain_config(config)
+    return plain_config(config) if isinstance(space, list) else space.complete(config)
 
 
 def _tried_first(
-    space: Space | list[Config], initial: Sequence[Mapping[str, object]]
+    space: "Space | list[Config]", initial: Sequence[Mapping[str, object]]
 ) -> list[Config]:
     """The declared default and what the user wants to be tried, each once."""
     if isinstance(initial, Mapping | str) or not isinstance(initial, Sequence):
         raise Misuse("initial is a list of configurations, such as [{'lr': 0.01}]")
-    default = space.declared_default if isinstance(space, Space) else None
+    default = None if isinstance(space, list) else space.declared_default
     wanted = [wanted_config(space, config) for config in initial]
     return _once([default, *wanted] if default is not None else wanted)
 

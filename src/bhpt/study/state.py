@@ -367,15 +367,17 @@ def _(event: Observed, state: State) -> State:
     if attempt.done != state.count(arm):
         raise Misuse(f"the study is damaged: attempt {event.attempt} came before its turn")
     before = state.arm(arm)
+    first, paces = _timed(before, state, attempt, event)
     after = replace(
-        _timed(before, state, attempt, event),
+        before,
+        first=first,
+        paces=paces,
         units=before.units + 1,
         ready=attempt.done + attempt.unit.epochs,
         saved=(*before.saved, *([event.saved] if event.saved else ()))[-GENERATIONS:],
         failures=0,
     )
-    attempt = replace(attempt, metrics=event.metrics)
-    settled = _settle(state, attempt, "observed", event.cost, event.seconds)
+    settled = _settle(state, attempt, "observed", event.cost, event.seconds, metrics=event.metrics)
     return _changed(
         settled,
         curves=state.curves.extend(arm, np.array(event.losses, float)),
@@ -396,8 +398,8 @@ def _(event: Failed, state: State) -> State:
         failures=before.failures + (event.kind not in BLAMELESS),
         closed=event.message if event.final else before.closed,
     )
-    attempt = replace(attempt, message=event.message, failure=event.kind, tail=event.tail)
-    settled = _settle(state, attempt, "failed", event.cost, event.seconds)
+    why = {"message": event.message, "failure": event.kind, "tail": event.tail}
+    settled = _settle(state, attempt, "failed", event.cost, event.seconds, **why)
     tried = state.tried.with_arm(arm, after)
     return _changed(settled, tried=tried, failures=state.failures + 1)
 
@@ -475,9 +477,16 @@ def _flying(state: State, number: int) -> Attempt:
     return state.attempts[number]
 
 
-def _settle(state: State, attempt: Attempt, status: Status, cost: float, seconds: float) -> State:
-    """The state with an attempt ended and paid for."""
-    ended = replace(attempt, status=status, cost=cost, seconds=seconds, ended=state.clock)
+def _settle(
+    state: State,
+    attempt: Attempt,
+    status: Status,
+    cost: float,
+    seconds: float,
+    **more: Any,  # noqa: ANN401  # fields of an attempt
+) -> State:
+    """The state with an attempt ended and paid for, and more known of it."""
+    ended = replace(attempt, status=status, cost=cost, seconds=seconds, ended=state.clock, **more)
     return _changed(
         state,
         ledger=state.ledger.settle(attempt.number, cost),
@@ -486,8 +495,10 @@ def _settle(state: State, attempt: Attempt, status: Status, cost: float, seconds
     )
 
 
-def _timed(before: Arm, state: State, attempt: Attempt, event: Observed) -> Arm:
-    """The arm with this unit's timing; a unit that took no time teaches nothing.
+def _timed(
+    before: Arm, state: State, attempt: Attempt, event: Observed
+) -> tuple[FirstUnit | None, tuple[float, ...]]:
+    """An arm's first unit and later paces, with this unit's; one without time teaches nothing.
 
     The first unit of an arm is kept apart, and that of a worker that was just started counts only
     where nothing else is known of the arm.
@@ -495,13 +506,13 @@ def _timed(before: Arm, state: State, attempt: Attempt, event: Observed) -> Arm:
     training = event.seconds - event.setup_s
     epochs = attempt.unit.epochs + event.rerun
     if not training > 0:
-        return before
+        return before.first, before.paces
     new_worker = attempt.number < state.session_from + state.session_workers
     if before.units == 0:
-        return replace(before, first=FirstUnit(training, epochs, new_worker))
+        return FirstUnit(training, epochs, new_worker), before.paces
     if new_worker:
-        return before
-    return replace(before, paces=(*before.paces, math.log(training / epochs))[-PACES:])
+        return before.first, before.paces
+    return before.first, (*before.paces, math.log(training / epochs))[-PACES:]
 
 
 def _resized(state: State, attempt: Attempt, event: Observed) -> dict[str, Any]:
