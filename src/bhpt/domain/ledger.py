@@ -8,6 +8,7 @@ its kind knows.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 
 from bhpt.domain.budget import Budget
@@ -20,7 +21,7 @@ def _nothing_open() -> Mapping[int, float]:
     return MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ledger:
     """What has been spent, what is promised and what is free.
 
@@ -36,9 +37,9 @@ class Ledger:
     clock: float = 0.0
     promised: Mapping[int, float] = field(default_factory=_nothing_open)
 
-    @property
+    @cached_property
     def reserved(self) -> float:
-        """The sum of what is promised to attempts in flight."""
+        """The sum of what is promised to attempts in flight; asked for by each of them."""
         return math.fsum(self.promised.values())
 
     @property

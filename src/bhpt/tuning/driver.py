@@ -54,6 +54,7 @@ Beat = Callable[[float], None]
 
 _CHEAP_S = 1.0  # a shorter unit's report may wait a moment, to be written with the next decision
 _ROUNDING_S = 0.01  # a smaller raise of what is paid for is none
+_SHORTEST_WAIT_S = 0.001
 _LOCKED_S = 0.05  # between two looks at a locked store
 _SHORT = 9.0  # a unit is short if it takes less than this many times what the driver does for it
 _EARLY = 3.0  # its follower is decided so many times that before it ends
@@ -146,6 +147,7 @@ class Driver:
         self._followers: dict[int, int] = {}  # what a worker goes on with at once, by what it runs
         self._looked_after: set[int] = set()  # running units whose followers were looked for
         self._handling = HandlingTime()
+        self._look_at: dict[int, float] = {}  # when each running unit is looked at next
         self._drops: list[CheckpointDropped] = []
         self._view: View | None = None
         self._last_beat = self._last_look = float("-inf")
@@ -324,6 +326,7 @@ class Driver:
         """Log what came of a unit: report, checkpoint and settlement in one transaction."""
         attempt = self.state.attempts[came.attempt]
         self._started.pop(came.attempt, None)
+        self._look_at.pop(came.attempt, None)
         self._submitted.pop(came.attempt, None)
         stop = self._stops.pop(came.attempt, None)
         self._looked_after.discard(came.attempt)
@@ -357,6 +360,7 @@ class Driver:
             now = self._rooms.executor.now()
             self._started[follower] = self._submitted[follower] = now
             self._paid[follower] = float("-inf")
+            self._look_at[follower] = float("-inf")
 
     def _is_out_of_turn(self, attempt: Attempt) -> bool:
         """Whether a unit went on from another one that came to nothing."""
@@ -370,30 +374,33 @@ class Driver:
             self._beat()
         self._written()
         self._rooms.checkpoints.sweep()
-        for number in tuple(self._started):
+        for number in [one for one, at in self._look_at.items() if at <= now]:
             self._limit(self.state.attempts[number], now)
+            self._look_at[number] = now + self._until_look(number, now)
         if now - self._last_look >= self._options.look_s:
             self._last_look = now
             self._rooms.watch(self.state, self._rooms.executor.running())
 
     def poll(self) -> list[Report]:
         """Reports that have come, waiting as long as nothing else has to be done."""
-        now, clock = self._rooms.executor.now(), self.clock()
-        looks = [
-            next_look(
-                self.state,
-                self.state.attempts[number],
-                now - started,
-                clock,
-                self._options.grace_s,
-            )
-            for number, started in self._started.items()
-            if number not in self._stops
-        ]
-        looks += self._until_due().values()
-        wait = min(self._options.tick_s, *looks) if looks else self._options.tick_s
+        now = self._rooms.executor.now()
+        look = min(self._look_at.values(), default=float("inf")) - now
+        wait = min(self._options.tick_s, look, *self._until_due().values())
         with self._handling.waiting():
-            return self._rooms.executor.poll(max(0.001, wait))
+            return self._rooms.executor.poll(max(_SHORTEST_WAIT_S, wait))
+
+    def _until_look(self, number: int, now: float) -> float:
+        """Seconds until a running unit has to be looked at: a tick, or less if its budget says so.
+
+        With hundreds of workers, looking at all of them after each report would be most of what
+        the driver does.
+        """
+        if number in self._stops:
+            return self._options.tick_s
+        busy = now - self._started[number]
+        attempt, grace = self.state.attempts[number], self._options.grace_s
+        look = next_look(self.state, attempt, busy, self.clock(), grace)
+        return max(_SHORTEST_WAIT_S, min(self._options.tick_s, look))
 
     def bear(self, waited_s: float) -> None:
         """Refuse to wait for the store, or for a worker, longer than the session's patience.
@@ -505,6 +512,7 @@ class Driver:
                 except DiskFull as error:
                     self._pause(attempt, str(error), Usage())
                 self._started[number] = since
+                self._look_at[number] = float("-inf")
                 self._paid[number] = float("-inf")
                 self._submitted[number] = self._rooms.executor.now()
             else:
