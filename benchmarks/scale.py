@@ -28,9 +28,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import overhead
-from bhpt.domain import View
+from bhpt.checkpoints import Seal, seal
+from bhpt.domain import Saved, View
 from bhpt.domain.budget import Budget
-from bhpt.executors import Executor
+from bhpt.executors import Executor, Job
 from bhpt.executors.simulated import SimulatedExecutor
 from bhpt.policies.interface import Decision, Policy
 from bhpt.policies.registry import make_policy
@@ -80,7 +81,14 @@ def random_configs(count: int, seed: int) -> list[Config]:
     ]
 
 
-def events_of(units: int, arms: int | None, policy: str, trainer: object = None) -> list[Event]:
+def events_of(
+    units: int,
+    arms: int | None,
+    policy: str,
+    trainer: object = None,
+    sealed: Seal | None = None,
+    unit_s: float = 1.0,
+) -> list[Event]:
     """The log of a study with so many reported units, and budget for as many again.
 
     Args:
@@ -89,6 +97,8 @@ def events_of(units: int, arms: int | None, policy: str, trainer: object = None)
             somebody tunes it.
         policy: What the study remembers of its policy.
         trainer: What the study remembers of its trainer.
+        sealed: What every checkpoint holds; None for a trainer that makes none.
+        unit_s: How long a unit took, about.
     """
     space = _RANGES if arms is None else random_configs(arms, 0)
     budget = Budget.parse(f"{2 * units + 1000} epochs")
@@ -115,7 +125,10 @@ def events_of(units: int, arms: int | None, policy: str, trainer: object = None)
         outlook = tuple(Outlook(k, 0.3, 0.1, 0.2) for k in range(5)) if policy == "default" else ()
         log.append(Decided(number, arm, index, 1, index, 1.0, 1.0, "a benchmark", outlook, clock))
         loss = loss_at(configs[arm], index + 1)
-        log.append(Observed(number, (loss,), 1.0 + arm % 7 / 50, 0.0, 0, 1.0, None, clock))
+        saved = Saved(index + 1, index + 1, sealed.digest, sealed.bytes) if sealed else None
+        log.append(
+            Observed(number, (loss,), unit_s * (1 + arm % 7 / 50), 0.0, 0, 1.0, saved, clock)
+        )
         done[arm] = index + 1
         if done[arm] < _EPOCHS:
             insort(good, (loss, arm))
@@ -250,6 +263,13 @@ _WORKERS, _ARMS, _UNITS = 256, 10_000, 100_000
 _UNIT_S = 60.0  # a unit on the virtual clock, on average
 
 
+class _Cluster(SimulatedExecutor):
+    """Goes on from any checkpoint: those of the study that was made are all alike."""
+
+    def _check_resume(self, job: Job) -> None:
+        pass
+
+
 def on_a_cluster(units: int, policy: str, more: int, folder: Path) -> Cost:
     """The whole driver with a store, checkpoints and 256 workers whose units take unequally long.
 
@@ -259,22 +279,39 @@ def on_a_cluster(units: int, policy: str, more: int, folder: Path) -> Cost:
         more: Units that are measured, once all workers are busy.
         folder: For the study.
     """
-    events = events_of(units, _ARMS, policy, _TRAINER)
     file = folder / "cluster.db"
+    files = folder / "one" / "files"
+    files.mkdir(parents=True)
+    (files / "weights").write_bytes(b"0" * 1000)
+    events = events_of(units, _ARMS, policy, _TRAINER, seal(files), _UNIT_S)
     create_store(file, events).close()
+    _write_checkpoints(files.parent, events, folder / "cluster.db.files" / "checkpoints")
     configs = [one for event in events if isinstance(event, ArmsAdded) for one in event.configs]
 
     def seconds(arm: int, _epoch: int) -> float:
         return _UNIT_S * (0.25 + 1.5 * (arm % 101) / 100)
 
     def make(*_: object) -> Executor:
-        return SimulatedExecutor(
-            lambda arm, epoch: loss_at(configs[arm], epoch), seconds, slots=_WORKERS
-        )
+        return _Cluster(lambda arm, epoch: loss_at(configs[arm], epoch), seconds, slots=_WORKERS)
 
     clocked = Clocked(make_policy(policy), _WORKERS + more)
     resume(file, workers=_WORKERS, policy=clocked, executor=make, trust=True)
     return clocked.measured(_WORKERS)
+
+
+def _write_checkpoints(one: Path, events: Sequence[Event], root: Path) -> None:
+    """The newest two checkpoints of every arm, all alike: names for the same few bytes."""
+    arm_of = {event.attempt: event.arm for event in events if isinstance(event, Decided)}
+    newest: dict[int, int] = {}
+    for event in events:
+        if isinstance(event, Observed):
+            newest[arm_of[event.attempt]] = newest.get(arm_of[event.attempt], 0) + 1
+    for arm, count in newest.items():
+        for generation in range(max(1, count - 1), count + 1):
+            target = root / f"arm-{arm:06d}" / f"gen-{generation:06d}"
+            (target / "files").mkdir(parents=True)
+            for name in ("manifest.json", "files/weights"):
+                os.link(one / name, target / name)
 
 
 def cluster(sizes: Sequence[int], more: int, policies: Sequence[str]) -> None:
