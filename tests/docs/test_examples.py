@@ -35,7 +35,7 @@ def test_examples_run(page: Path, tmp_path: Path) -> None:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=400 if page.name in SLOW else 120,
             check=False,
         )
         assert done.returncode == 0, f"{step.text}\n{done.stdout}\n{done.stderr}"
