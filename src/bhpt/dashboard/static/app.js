@@ -54,7 +54,10 @@
     }
     if (state.view.open) state.view.open(rest);
     byId("tabs").querySelectorAll("a").forEach((link) => {
-      if (link.hash === `#${found[0]}`) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+      if (link.hash === `#${found[0]}`) {
+        link.setAttribute("aria-current", "page");
+        link.scrollIntoView({ block: "nearest", inline: "nearest" });
+      } else link.removeAttribute("aria-current");
     });
     redraw();
   }

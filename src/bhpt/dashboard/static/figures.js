@@ -46,6 +46,13 @@ bhpt.figures = (() => {
     return Array.from({ length: most }, (_, place) => Math.round(place * (length - 1) / (most - 1)));
   };
 
+  const scale = (isLog) => (isLog ? { type: "log", dtick: "D2" } : { type: "linear" });
+
+  const spansDecades = (values) => {
+    const known = values.filter((value) => value !== null);
+    return known.length > 1 && Math.min(...known) > 0 && Math.max(...known) > 8 * Math.min(...known);
+  };
+
   function progress(study) {
     const { overview } = study;
     const settled = study.settled;
@@ -59,7 +66,7 @@ bhpt.figures = (() => {
         fillcolor: alpha(css("--accent"), 0.18), line: { shape: "hv", color: css("--accent"), width: 2 },
         hovertemplate: "after %{x:.4g} s: %{y:.5g} left<extra></extra>" },
     ];
-    const final = study.prediction && study.prediction.final;
+    const { final } = study;
     if (final && clock.length) {
       const now = clock[clock.length - 1];
       const at = overview.used > 0 ? now * overview.budget / overview.used : now;
@@ -72,7 +79,7 @@ bhpt.figures = (() => {
       data,
       layout: base({
         xaxis: { title: { text: "seconds" }, rangemode: "tozero", anchor: "y2" },
-        yaxis: { title: { text: safe(overview.metric) }, domain: [0.42, 1] },
+        yaxis: { title: { text: safe(overview.metric) }, domain: [0.42, 1], ...scale(spansDecades(kept.map((unit) => unit.best))) },
         yaxis2: { title: { text: "budget left" }, domain: [0, 0.32], rangemode: "tozero", gridcolor: css("--line"), automargin: true },
       }),
       table: {
@@ -124,8 +131,35 @@ bhpt.figures = (() => {
     return [...new Set([...asked, ...(options.chosen === null ? [] : [options.chosen])])];
   }
 
-  // Learning curves: options {log, fans: "best" | "running" | "chosen" | "none", chosen}.
+  // The part of the vertical axis that holds nearly all values: curves that diverge must not hide the
+  // others. A double click shows everything.
+  function usefulRange(study, isLog) {
+    const values = [...study.curves.values()].flat().filter((value) => value !== null && value !== undefined).sort((a, b) => a - b);
+    if (values.length < 2) return undefined;
+    const fans = (study.prediction && study.prediction.fans ? study.prediction.fans.quantiles.slice(0, 5) : []).flat(2)
+      .filter((value) => value !== null && (!isLog || value > 0));
+    const isMin = study.overview.mode === "min";
+    const part = (at) => values[Math.round(at * (values.length - 1))];
+    let low = Math.min(isMin ? values[0] : part(0.04), ...(isMin ? fans : []));
+    let high = Math.max(isMin ? part(0.96) : values[values.length - 1], ...(isMin ? [] : fans));
+    if (isLog) {
+      low = Math.max(low, values[0] / 10); // a prediction of nearly nothing must not stretch the axis
+      [low, high] = [Math.log10(low), Math.log10(high)];
+    }
+    const margin = 0.05 * (high - low) || 0.5;
+    return [low - margin, high + margin];
+  }
+
+  // Whether a logarithmic axis suits the curves: all positive, over more than a decade.
+  function suitsLog(study) {
+    const ranked = study.ranked;
+    const first = [...study.curves.values()].map((curve) => curve[0]).filter((value) => value !== null && value !== undefined);
+    return ranked.length > 1 && ranked[0].best > 0 && Math.min(...first) > 0 && Math.max(...first) > 8 * ranked[0].best && study.overview.mode === "min";
+  }
+
+  // Learning curves: options {log (null: where it suits), fans: "best" | "running" | "chosen" | "none", chosen}.
   function curves(study, options) {
+    const isLog = options.log === null ? suitsLog(study) : options.log;
     const best = study.ranked.slice(0, SHOWN).map((arm) => arm.arm);
     const running = study.running.map((unit) => unit.arm);
     const special = [...new Set([...best, ...running, ...fannedArms(study, running, options)])];
@@ -153,8 +187,8 @@ bhpt.figures = (() => {
       data,
       layout: base({
         xaxis: { title: { text: "epoch" }, rangemode: "tozero" },
-        yaxis: { title: { text: safe(study.overview.metric) }, type: options.log ? "log" : "linear" },
-        uirevision: `curves ${options.log}`,
+        yaxis: { title: { text: safe(study.overview.metric) }, ...scale(isLog), range: usefulRange(study, isLog) },
+        uirevision: `curves ${isLog}`, showlegend: window.innerWidth > 640,
       }),
       table: {
         caption: "All arms, the best first",
@@ -341,5 +375,5 @@ bhpt.figures = (() => {
     };
   }
 
-  return { progress, curves, timeline, decision, importance, parallel, slice, forecast, compare, base, css, safe, alpha, hoverText, lineOf, thinned, CURVES, configText, duration };
+  return { suitsLog, progress, curves, timeline, decision, importance, parallel, slice, forecast, compare, base, css, safe, alpha, hoverText, lineOf, thinned, CURVES, configText, duration };
 })();

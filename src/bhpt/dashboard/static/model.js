@@ -83,6 +83,16 @@ bhpt.model = (() => {
         .sort((a, b) => sign * (a.best - b.best));
     }
 
+    // What is predicted for the end of the budget; null if nothing is. A prediction may be older than the
+    // best so far, and the end is never worse than that.
+    get final() {
+      const found = this.prediction && this.prediction.final;
+      const { best, mode } = this.overview;
+      if (!found || best === null) return found;
+      const bound = (value) => (mode === "max" ? Math.max(value, best) : Math.min(value, best));
+      return { low: bound(found.low), middle: bound(found.middle), high: bound(found.high) };
+    }
+
     // Predicted end of an arm as [low, middle, high]; null if there is none.
     end(arm) {
       const ends = this.prediction && this.prediction.ends;

@@ -103,8 +103,13 @@ bhpt.views = (() => {
 
   // ---- overview -------------------------------------------------------------------------------
 
+  const ADVISED_MS = 10000; // between two looks at what more budget would buy
+
   class OverviewView {
-    constructor() {
+    constructor(context) {
+      this.context = context;
+      this.advice = "";
+      this.advisedAt = -Infinity;
       this.figure = new Figure("progress", "Best value so far and what is left of the budget, over time");
       this.cards = make("div", { class: "cards" });
       this.running = make("div");
@@ -112,8 +117,7 @@ bhpt.views = (() => {
     }
 
     draw(study) {
-      const { overview, prediction } = study;
-      const final = prediction && prediction.final;
+      const { overview, final } = study;
       this.cards.replaceChildren(
         card(`Best ${overview.metric} so far`,
           make("p", { class: "big good" }, number(overview.best, 5)),
@@ -129,17 +133,29 @@ bhpt.views = (() => {
         card("Predicted at the end",
           make("p", { class: "big" }, final ? number(final.middle) : overview.used >= overview.budget ? "budget is spent" : "not known yet"),
           final ? make("p", { class: "soft" }, `90% interval: ${number(final.low)} to ${number(final.high)}`) : null,
-          make("p", { class: "soft" }, overview.mode === "min" ? "lower is better" : "higher is better")),
+          make("p", { class: "soft" }, overview.mode === "min" ? "lower is better" : "higher is better"),
+          this.advice ? make("p", {}, `${this.advice}. `, make("a", { href: "#forecast" }, "More budget?")) : null),
         card("The last decision",
           overview.last_attempt === null ? make("p", { class: "soft" }, "No unit was started yet.")
             : make("p", { class: "quote" }, overview.last_why),
           overview.last_attempt === null ? null : make("a", { href: `#why/${overview.last_attempt}` }, "Why this arm?")));
       this.figure.draw(figures.progress(study));
+      this.advise(study);
       const rows = overview.flights.map((flight) => [flight.arm, flight.first === flight.last ? String(flight.last) : `${flight.first}–${flight.last}`,
         duration(flight.busy_s), duration(flight.expected_s), flight.why]);
       this.running.replaceChildren(card("Running now", rows.length
         ? table({ caption: `${rows.length} of ${overview.workers} workers busy`, columns: ["arm", "epoch", "for", "expected", "why"], rows })
         : make("p", { class: "soft" }, "Nothing runs.")));
+    }
+
+    // Ask what more budget would buy, now and then; the answer is there when the page is drawn next.
+    async advise(study) {
+      if (study.overview.best === null || performance.now() - this.advisedAt < ADVISED_MS) return;
+      this.advisedAt = performance.now();
+      try {
+        this.advice = (await this.context.ask("forecast")).advice;
+      } catch (error) { this.advice = error.message; }
+      if (this.element.isConnected) this.draw(this.context.study);
     }
   }
 
@@ -147,7 +163,7 @@ bhpt.views = (() => {
 
   class CurvesView {
     constructor() {
-      this.options = { log: false, fans: "best", chosen: null };
+      this.options = { log: null, fans: "best", chosen: null };
       this.figure = new Figure("curves", "Learning curves of all arms with predicted continuations", "tall").onClick((arm) => this.choose(arm));
       this.side = make("div", { "aria-live": "polite" });
       this.log = make("input", { type: "checkbox", on: { change: () => this.set({ log: this.log.checked }) } });
@@ -174,6 +190,7 @@ bhpt.views = (() => {
 
     draw(study) {
       this.study = study;
+      if (this.options.log === null) this.log.checked = figures.suitsLog(study);
       this.figure.draw(figures.curves(study, this.options));
       const arm = study.arms.get(this.options.chosen);
       const end = arm && study.end(arm.arm);
