@@ -222,6 +222,18 @@ def test_moves_shrink_to_nothing_and_never_exceed_what_is_open() -> None:
     np.testing.assert_allclose(all_of_it.own**2, ends.variance, rtol=1e-6)
 
 
+def test_a_unit_settles_less_of_the_shape_where_curves_may_change_it() -> None:
+    found = posterior(Fixed(), view((3, 1, 5, 0)))
+    wary = replace(found, changing=0.5)
+    horizon = np.array([5, 7, 3, 8])
+    ends = found.ends(horizon)
+    certain, doubted = found.moves(ends, 2), wary.moves(wary.ends(horizon), 2)
+    assert np.all(doubted.own < certain.own)
+    assert np.all(doubted.pull <= certain.pull)
+    soon = found.ends(np.full(4, 2))  # the unit shows the end itself, whatever its shape
+    np.testing.assert_allclose(wary.moves(soon, 2).own, found.moves(soon, 2).own)
+
+
 def one_shape(curve: Callable[[FloatArray], FloatArray], n: int) -> FloatArray:
     """Shape probabilities, by decay, of one arm of a packaged belief after n epochs of a curve."""
     part = np.arange(1, 41) / 40

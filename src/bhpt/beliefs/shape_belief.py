@@ -175,6 +175,7 @@ class ShapeBelief:
             end_variance,
             reached,
             joint,
+            self.changing,
         )
 
     def _messages(self, rows: ShapeRows, study: StudySetting) -> tuple[FloatArray, Messages]:

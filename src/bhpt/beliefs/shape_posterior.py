@@ -11,7 +11,8 @@ Notation (beside that of `shape_grid` and `shape_evidence`):
     ν_k    e^y at the epoch of the lowest mean within the horizon, at most what arm k has reached:
            a loss relative to ℓ_0, since losses and not their logarithms are to be low
     φ      how much of what shapes disagree about a unit settles: the variance between shapes at
-           its last epoch as part of all variance there
+           its last epoch as part of all variance there, times (1 - c)², since what it tells apart
+           moves the weights of `ByShape.responsibilities` by that part only
 """
 
 from dataclasses import dataclass, field
@@ -87,6 +88,7 @@ class ShapePosterior:
         end_variance: C' with units in flight, [K, G].
         reached: Scaled value that every arm has reached, at most the start, [K].
         asymptotes: The ends as one Gaussian over all arms, relative to the start.
+        changing: c, the probability that a curve goes on in another shape than it began in.
     """
 
     grid: ShapeGrid
@@ -100,6 +102,7 @@ class ShapePosterior:
     end_variance: FloatArray
     reached: FloatArray
     asymptotes: Asymptotes
+    changing: float = 0.0
     _ends: dict[bytes, GaussianEnds] = field(default_factory=dict, init=False, repr=False)
     _parts: dict[bytes, ShapeParts] = field(default_factory=dict, init=False, repr=False)
     _moments: dict[bytes, tuple[FloatArray, FloatArray]] = field(
@@ -247,7 +250,7 @@ class ShapePosterior:
         parts = self.at(last)
         total = parts.between + parts.within
         settled: FloatArray = parts.between / np.where(total > 0, total, 1.0)
-        return settled
+        return (1 - self.changing) ** 2 * settled
 
     def common_moves(self, ends: GaussianEnds, epochs: int, arms: IntArray) -> FloatArray:
         """Correlation of the moves of these arms' ends if each runs `epochs` epochs, [A, A].
