@@ -92,3 +92,29 @@ def test_other_parts_are_told(tmp_path: Path) -> None:
         module.TrainingState(net=one).load(tmp_path)
     with pytest.raises(ValueError, match="name what has a state"):
         module.TrainingState()
+
+
+def test_weights_can_be_read_by_others_and_tied_ones_stay_tied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = pytest.importorskip("torch")
+    safetensors = pytest.importorskip("safetensors.torch")
+    module = importlib.import_module("bhpt.integrations.torch")
+
+    def tied() -> Any:
+        model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 3))
+        model[1].weight = model[0].weight
+        return model
+
+    one, other = tied(), tied()
+    module.TrainingState(model=one, optimizer=torch.optim.Adam(one.parameters())).save(tmp_path)
+    assert safetensors.load_file(tmp_path / "model.safetensors")["0.bias"].equal(one[0].bias)
+    state = module.TrainingState(model=other, optimizer=torch.optim.Adam(other.parameters()))
+    state.load(tmp_path)
+    assert other[1].weight is other[0].weight
+    assert other[0].weight.equal(one[0].weight)
+    monkeypatch.setattr(module, "_SAFE", False)
+    with pytest.raises(ValueError, match="the weights of model need safetensors"):
+        state.load(tmp_path)
+    module.TrainingState(model=one).save(tmp_path)  # without the package: one file
+    module.TrainingState(model=other).load(tmp_path)

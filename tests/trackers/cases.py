@@ -8,11 +8,12 @@ from typing import Any
 
 import bhpt
 from bhpt.study import State
+from bhpt.testing import trackers
 
 Curves = dict[int, dict[int, dict[str, float]]]
 """Metrics by arm and epoch."""
 
-CONFIGS = [{"rate": 0.1 * number, "kind": "ab"[number % 2]} for number in range(1, 4)]
+CONFIGS: list[dict[str, Any]] = [dict(config) for config in trackers.CONFIGS]
 
 
 def study(epochs: int = 9) -> bhpt.Study:
@@ -132,3 +133,14 @@ def _records(data: bytes) -> list[bytes]:
 
 
 Reader = Callable[[Path], Curves]
+
+
+def values_of(read: Reader) -> Callable[[Path], trackers.TrackedCurves]:
+    """A reader of the metric that decides, which sees to it that the other one is there, too."""
+
+    def read_values(place: Path) -> trackers.TrackedCurves:
+        found = read(place)
+        assert all(row["step"] == at for curve in found.values() for at, row in curve.items())
+        return {arm: {at: row["acc"] for at, row in curve.items()} for arm, curve in found.items()}
+
+    return read_values

@@ -1,52 +1,63 @@
-"""Every tracker: one run an arm, epochs at their steps, and runs that go on in a later session."""
+"""Every tracker keeps the contract of trackers; what it wrote is read with its own package."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from bhpt.spaces.declared import declared_by
+from bhpt.testing import TrackerContract
+from bhpt.testing.trackers import MakeTracker, TrackedCurves
 from bhpt.trackers import TrackedStudy, find_tracker
 from bhpt.trackers.thread import TrackedRuns
 from tests.trackers import cases
 
-KINDS = [
-    pytest.param("tensorboard", "tensorboard", "{}", cases.read_tensorboard, id="tensorboard"),
-    pytest.param(
-        "mlflow",
-        "mlflow",
-        "sqlite:///{}",
-        cases.read_mlflow,
-        id="mlflow",
-        marks=pytest.mark.slow,
-    ),
-    pytest.param("optuna", "optuna", "{}", cases.read_optuna, id="optuna"),
-    pytest.param("wandb", "wandb", "{}", cases.read_wandb, id="wandb", marks=pytest.mark.slow),
-]
 pytestmark = pytest.mark.filterwarnings("default")  # those of the packages are theirs
 
 
-@pytest.mark.parametrize(("package", "name", "place", "read"), KINDS)
-def test_runs_go_on_where_an_earlier_session_ended(
-    package: str, name: str, place: str, read: cases.Reader, tmp_path: Path
-) -> None:
-    pytest.importorskip(package)
-    where = tmp_path / "tracked"
-    study = cases.study()
-    plan = study.state.plan
-    for units in (4, 3):
-        state = cases.train(study, units)
-        runs = TrackedRuns(
-            find_tracker(f"{name}:{place.format(where)}"),
-            TrackedStudy("my net", "abcdef123", plan, declared_by(cases.CONFIGS)),
-        )
-        runs.update(state)
-        state = cases.train(study, 1)
-        runs.update(state)
-        runs.close()
-        found = read(where)
-        assert found.keys() == cases.expected(state).keys()
-        for arm, curve in cases.expected(state).items():
-            assert found[arm] == {at: pytest.approx(row, rel=1e-6) for at, row in curve.items()}
+class TestTensorBoard(TrackerContract):
+    @pytest.fixture
+    def make_tracker(self) -> MakeTracker:
+        pytest.importorskip("tensorboard")
+        return lambda place: find_tracker(f"tensorboard:{place}")
+
+    @pytest.fixture
+    def read_curves(self) -> Callable[[Path], TrackedCurves]:
+        return cases.values_of(cases.read_tensorboard)
+
+
+class TestOptuna(TrackerContract):
+    @pytest.fixture
+    def make_tracker(self) -> MakeTracker:
+        pytest.importorskip("optuna")
+        return lambda place: find_tracker(f"optuna:{place}")
+
+    @pytest.fixture
+    def read_curves(self) -> Callable[[Path], TrackedCurves]:
+        return cases.values_of(cases.read_optuna)
+
+
+@pytest.mark.slow
+class TestMLflow(TrackerContract):
+    @pytest.fixture
+    def make_tracker(self) -> MakeTracker:
+        pytest.importorskip("mlflow")
+        return lambda place: find_tracker(f"mlflow:sqlite:///{place}")
+
+    @pytest.fixture
+    def read_curves(self) -> Callable[[Path], TrackedCurves]:
+        return cases.values_of(cases.read_mlflow)
+
+
+@pytest.mark.slow
+class TestWeightsAndBiases(TrackerContract):
+    @pytest.fixture
+    def make_tracker(self) -> MakeTracker:
+        pytest.importorskip("wandb")
+        return lambda place: find_tracker(f"wandb:{place}")
+
+    @pytest.fixture
+    def read_curves(self) -> Callable[[Path], TrackedCurves]:
+        return cases.values_of(cases.read_wandb)
 
 
 def test_a_file_that_a_kill_has_cut_short_harms_nothing(tmp_path: Path) -> None:

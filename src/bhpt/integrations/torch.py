@@ -8,6 +8,7 @@ bhpt.report({"loss": loss}, checkpoint=state.save)
 
 import random
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,6 +17,10 @@ import torch
 
 from bhpt.domain.errors import Misuse
 from bhpt.trainers.function import checkpoint
+
+_SAFE = find_spec("safetensors") is not None
+if _SAFE:
+    import safetensors.torch
 
 _FILE = "training_state.pt"
 _EPOCH, _RANDOM = "epoch", "random"
@@ -36,7 +41,9 @@ class Stateful(Protocol):
 class TrainingState:
     """The parts of a training loop, its random numbers and how many epochs lie behind it.
 
-    Files are written by `torch.save` and read with `weights_only=True`: no code is ever run.
+    Weights of modules are written as safetensors where that package is installed, one file a
+    module, so that other programs can read them; everything else by `torch.save`, read with
+    `weights_only=True`. No code is ever run.
 
     Args:
         parts: Everything with a state, by name: model, optimizer, scheduler, scaler, ...
@@ -62,7 +69,13 @@ class TrainingState:
 
     def save(self, folder: Path) -> None:
         """Freeze: the parts, the random numbers and the epoch that was trained last."""
-        states: dict[str, Any] = {name: part.state_dict() for name, part in self._parts.items()}
+        states: dict[str, Any] = {}
+        for name, part in self._parts.items():
+            if _SAFE and isinstance(part, torch.nn.Module):
+                safetensors.torch.save_model(part, folder / f"{name}.safetensors")
+                states[name] = None
+            else:
+                states[name] = part.state_dict()
         states |= {_EPOCH: self.epoch, _RANDOM: _random_state()}
         torch.save(states, folder / _FILE)
 
@@ -80,7 +93,12 @@ class TrainingState:
                 "TrainingState the same parts as when it was saved"
             )
         for name, part in self._parts.items():
-            part.load_state_dict(states[name])
+            if states[name] is not None:
+                part.load_state_dict(states[name])
+            elif _SAFE:
+                safetensors.torch.load_model(part, folder / f"{name}.safetensors")
+            else:
+                raise Misuse(f"the weights of {name} need safetensors: pip install safetensors")
         self.epoch = int(epoch)
         _set_random_state(numbers)
 

@@ -1,4 +1,4 @@
-"""Contract suites for what others write: policies, budgets, event logs, executors, trainers.
+"""Contract suites for what others write: policies, budgets, logs, executors, trackers, trainers.
 
 Each suite is a class of tests. Subclass it in a test module, override its fixtures, and pytest
 runs the whole contract over your part:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bhpt.testing.event_logs import EventLogContract, LogPlace
     from bhpt.testing.executors import ExecutorContract, ExecutorWorld
     from bhpt.testing.policies import PolicyContract
+    from bhpt.testing.trackers import TrackerContract
     from bhpt.testing.trainers import TrainerContract
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "ExecutorWorld",
     "LogPlace",
     "PolicyContract",
+    "TrackerContract",
     "TrainerContract",
 ]
 
@@ -42,6 +44,7 @@ _HOMES = {
     "ExecutorWorld": "bhpt.testing.executors",
     "LogPlace": "bhpt.testing.event_logs",
     "PolicyContract": "bhpt.testing.policies",
+    "TrackerContract": "bhpt.testing.trackers",
     "TrainerContract": "bhpt.testing.trainers",
 }
 
