@@ -1,0 +1,56 @@
+"""Optuna: the trials of its studies as curves, to learn from or to look at."""
+
+from typing import Any
+
+import optuna
+
+from bhpt.domain import Curves
+from bhpt.domain.errors import Misuse
+
+_USED = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
+
+
+def trials_of(study: Any) -> tuple[Curves, list[dict[str, Any]]]:  # noqa: ANN401  # an optuna.Study
+    """The trials of a study of Optuna as learning curves, and their configurations.
+
+    Trials that were completed or pruned are arms. Their intermediate values are losses, one epoch
+    a value; a trial without any has its value alone. What is maximised is turned round.
+
+    Args:
+        study: An `optuna.Study` with one objective.
+
+    Raises:
+        Misuse: It has several objectives, or no trial that has ended with a value.
+    """
+    if len(study.directions) != 1:
+        raise Misuse(f"the study {study.study_name!r} has several objectives, not one")
+    sign = -1.0 if study.direction == optuna.study.StudyDirection.MAXIMIZE else 1.0
+    trials = [trial for trial in study.get_trials(deepcopy=False, states=_USED) if _values(trial)]
+    if not trials:
+        raise Misuse(f"the study {study.study_name!r} has no trial that ended with a value")
+    losses = [[sign * value for value in _values(trial)] for trial in trials]
+    curves = Curves.of(losses, max(map(len, losses)))
+    return curves, [dict(trial.params) for trial in trials]
+
+
+def load_trials(place: str) -> tuple[Curves, list[dict[str, Any]]]:
+    """The same from `STORAGE` or `STORAGE#STUDY`: a journal file, or the address of a database.
+
+    Raises:
+        Misuse: There is no such study, or there are several and none is named.
+    """
+    where, _, name = place.partition("#")
+    storage: Any = where
+    if "://" not in where:
+        backend = optuna.storages.journal.JournalFileBackend(where)
+        storage = optuna.storages.JournalStorage(backend)
+    try:
+        study = optuna.load_study(study_name=name or None, storage=storage)
+    except (KeyError, ValueError) as error:
+        raise Misuse(f"there is no study of Optuna at {place!r}: {error}") from error
+    return trials_of(study)
+
+
+def _values(trial: Any) -> list[float]:  # noqa: ANN401  # an optuna.trial.FrozenTrial
+    values = [trial.intermediate_values[step] for step in sorted(trial.intermediate_values)]
+    return values or ([trial.value] if trial.value is not None else [])

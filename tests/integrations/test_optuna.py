@@ -1,0 +1,73 @@
+"""Studies of Optuna as curves."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bhpt.domain import Misuse
+
+optuna = pytest.importorskip("optuna")
+from bhpt.integrations.optuna import load_trials, trials_of  # noqa: E402
+
+
+def _objective(trial: Any) -> float:
+    rate: float = trial.suggest_float("rate", 0.01, 1.0, log=True)
+    kind = trial.suggest_categorical("kind", ["a", "b"])
+    for step in range(1, 5):
+        trial.report(rate / step, 10 * step)  # every tenth step is reported
+        if kind == "b" and step == 2:
+            raise optuna.TrialPruned
+    return rate / 4
+
+
+def _study(direction: str, storage: Any = None) -> Any:
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    sampler = optuna.samplers.RandomSampler(seed=0)
+    study = optuna.create_study(
+        study_name="old", direction=direction, storage=storage, sampler=sampler
+    )
+    study.optimize(_objective, n_trials=8)
+    study.enqueue_trial({"rate": 0.5})  # waits: nothing to learn from yet
+    return study
+
+
+@pytest.mark.parametrize(("direction", "sign"), [("minimize", 1), ("maximize", -1)])
+def test_trials_are_curves(direction: str, sign: int) -> None:
+    study = _study(direction)
+    curves, configs = trials_of(study)
+    assert len(configs) == 8 == curves.arms
+    for arm, config in enumerate(configs):
+        length = 2 if config["kind"] == "b" else 4
+        expected = sign * config["rate"] / np.arange(1, length + 1)
+        assert curves.of_arm(arm) == pytest.approx(expected)
+
+
+def test_a_trial_without_reports_is_its_value(tmp_path: Path) -> None:
+    place = str(tmp_path / "journal.log")
+    backend = optuna.storages.journal.JournalFileBackend(place)
+    storage = optuna.storages.JournalStorage(backend)
+    for name in ("one", "two"):
+        study = optuna.create_study(study_name=name, storage=storage)
+        study.add_trial(
+            optuna.trial.create_trial(
+                params={"x": 2.0},
+                distributions={"x": optuna.distributions.FloatDistribution(0, 3)},
+                value=0.5,
+            )
+        )
+    curves, configs = load_trials(f"{place}#one")
+    assert curves.of_arm(0).tolist() == [0.5]
+    assert configs == [{"x": 2.0}]
+    with pytest.raises(Misuse, match="there is no study of Optuna at"):
+        load_trials(place)  # which of the two?
+    with pytest.raises(Misuse, match="there is no study of Optuna at"):
+        load_trials(f"{place}#three")
+
+
+def test_what_cannot_be_learned_from_is_refused() -> None:
+    with pytest.raises(Misuse, match="has no trial that ended with a value"):
+        trials_of(optuna.create_study(study_name="new"))
+    with pytest.raises(Misuse, match="has several objectives"):
+        trials_of(optuna.create_study(study_name="two", directions=["minimize", "maximize"]))
