@@ -166,8 +166,9 @@ def test_deciding_predicts_no_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LearnedPredictor, "histogram", counted)
     decision = Learned().decide(study(3))
     assert decision is not None
+    assert decision.explanation.why == "go on"
     assert not asked
-    assert decision.explanation.why == decision.explanation.why
+    assert len(decision.explanation.end) == len(decision.explanation.spread) == study(3).arms
     assert len(asked) == 1
 
 

@@ -136,3 +136,36 @@ def test_the_default_runs_no_hopeless_arm_while_there_are_others(seed: int) -> N
     if np.isfinite(view.curves.best):
         hopeful = hopeful_arms(view, predictor.predict(view))
         assert hopeful[decision.arm] or not hopeful.any()
+
+
+@dataclass(frozen=True, eq=False)
+class Told(Known):
+    """Also says where arms end."""
+
+    def mean(self) -> FloatArray:
+        return self.low + 1.0
+
+    def deviation(self) -> FloatArray:
+        return np.ones(len(self.low))
+
+
+class ByEnds:
+    """Runs the first arm that can be run, and explains it with predictions of its own."""
+
+    def decide(self, view: View) -> Decision | None:
+        arm = int(np.flatnonzero(view.choosable)[0])
+        own = Told(np.full(view.arms, 7.0))
+        value = np.arange(view.arms, dtype=float)
+        return Decision(arm, Explanation.of_ends(lambda: own, value, "it is first"))
+
+
+def test_a_second_choice_is_explained_by_what_is_predicted_of_all_arms() -> None:
+    view = View(Curves.of([[1.0], [2.0], [3.0]], 9), 1, 20.0, np.ones(3), np.eye(3))
+    ends = Told(np.array([5.0, 0.5, 0.6]))
+    decision = SensiblePolicy(ByEnds(), Says(ends)).decide(view)
+    assert decision is not None
+    assert decision.arm == 1
+    assert decision.explanation.why == "it is first"
+    assert decision.explanation.end.tolist() == [6.0, 1.5, 1.6]
+    assert decision.explanation.spread.tolist() == [1.0, 1.0, 1.0]
+    assert decision.explanation.value.tolist() == [0.0, 1.0, 2.0]

@@ -189,10 +189,10 @@ class Curves:
         Losses that were never negative cannot be. Values of a maximised metric (losses below 0)
         that all lie between 0 and 1 are shares, and between 0 and 100 percentages.
         """
+        if self.best >= 0:
+            return 0.0
         seen = self.losses[:, : self.longest][self.observed]
         seen = seen[np.isfinite(seen)]
-        if not len(seen) or seen.min() >= 0:
-            return 0.0
         if seen.max() > 0 or seen.min() < -_PERCENT:
             return -math.inf
         return -1.0 if seen.min() >= -1 else -_PERCENT

@@ -133,4 +133,4 @@ def explain(
     """The numbers of a decision in the scale of the losses, and the reason."""
     losses = np.where(np.isfinite(values), mixture.scaled.loss(values), np.nan)
     value = np.where(view.choosable, losses, np.inf)
-    return Explanation.of_ends(belief.predict(view), value, why)
+    return Explanation.of_ends(lambda: belief.predict(view), value, why)

@@ -35,17 +35,49 @@ class Explanation:
         unknown = np.full(arms, np.nan)
         return cls(why, unknown, unknown, unknown)
 
-    @classmethod
-    def of_ends(cls, ends: Ends, value: FloatArray, why: str) -> "Explanation":
+    @staticmethod
+    def of_ends(ends: Callable[[], Ends], value: FloatArray, why: str) -> "EndsExplanation":
         """An explanation by a policy with a predictor.
 
         Args:
-            ends: What the study's predictor says of the moment.
+            ends: Says what the study's predictor says of the moment; asked at most once.
             value: What the policy minimises, [K].
             why: Why, in a few words; the study adds the numbers of the chosen arm, in the
                 direction of its metric.
         """
-        return cls(why, ends.mean(), ends.deviation(), value)
+        return EndsExplanation(ends, value, why)
+
+
+class EndsExplanation(Explanation):
+    """An explanation whose predictions are worked out when somebody reads them.
+
+    Args:
+        ends: Says what the study's predictor says of the moment.
+        value: What the policy minimises, [K].
+        why: Why, in a few words.
+    """
+
+    def __init__(self, ends: Callable[[], Ends], value: FloatArray, why: str) -> None:
+        self.__dict__.update(why=why, value=value, _predict=ends)
+
+    @cached_property
+    def _ends(self) -> Ends:
+        predict: Callable[[], Ends] = self.__dict__["_predict"]
+        return predict()
+
+    @cached_property
+    def end(self) -> FloatArray:
+        """Predicted best loss of each arm within its horizon, [K]."""
+        return self._ends.mean()
+
+    @cached_property
+    def spread(self) -> FloatArray:
+        """One standard deviation of it, [K]."""
+        return self._ends.deviation()
+
+    def with_ends(self, ends: Ends) -> "EndsExplanation":
+        """The same reason with other predictions."""
+        return EndsExplanation(lambda: ends, self.value, self.why)
 
 
 @dataclass(frozen=True, eq=False)

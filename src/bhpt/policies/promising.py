@@ -53,4 +53,4 @@ class Promising(PredictingPolicy):
         best = np.flatnonzero(value <= value.min() + _ALIKE * gained)
         arm = int(best[0] if len(best) == 1 else view.rng().choice(best))
         priced = np.where(known, value, np.nan)
-        return Decision(arm, lambda: Explanation.of_ends(ends, priced, "promises most"))
+        return Decision(arm, lambda: Explanation.of_ends(lambda: ends, priced, "promises most"))

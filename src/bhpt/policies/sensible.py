@@ -15,7 +15,13 @@ import numpy as np
 
 from bhpt.beliefs.predictor import Ends, Predictor
 from bhpt.domain import BoolArray, View
-from bhpt.policies.interface import Decision, Policy, PredictingPolicy
+from bhpt.policies.interface import (
+    Decision,
+    EndsExplanation,
+    Explanation,
+    Policy,
+    PredictingPolicy,
+)
 
 NEGLIGIBLE = 0.01
 """A smaller chance to end below the best is none."""
@@ -43,10 +49,18 @@ class SensiblePolicy(PredictingPolicy):
         decision = self.chooser.decide(view)
         if decision is None or not np.isfinite(view.curves.best):
             return decision
-        hopeful = hopeful_arms(view, self.ends.predict(view))
+        ends = self.ends.predict(view)
+        hopeful = hopeful_arms(view, ends)
         if hopeful[decision.arm] or not hopeful.any():
             return decision
-        return self.chooser.decide(replace(view, startable=hopeful)) or decision
+        again = self.chooser.decide(replace(view, startable=hopeful))
+        return decision if again is None else Decision(again.arm, lambda: _shown(again, ends))
+
+
+def _shown(decision: Decision, ends: Ends) -> Explanation:
+    """Why an arm was chosen, with what is predicted of all arms and not of hopeful ones alone."""
+    told = decision.explanation
+    return told.with_ends(ends) if isinstance(told, EndsExplanation) else told
 
 
 def hopeful_arms(view: View, ends: Ends) -> BoolArray:

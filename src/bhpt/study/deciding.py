@@ -85,7 +85,9 @@ def next_unit(
         now = apply(now, fresh)
     if following is not None:
         with one_thread():
-            ended = expected_state(now, following.attempt, following.ends, following.predictor)
+            ended = expected_state(
+                now, following.attempt, following.ends, following.predictor, memory
+            )
         if ended is None:
             return None
         now = ended

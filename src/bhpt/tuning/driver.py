@@ -56,7 +56,7 @@ _CHEAP_S = 1.0  # a shorter unit's report may wait a moment, to be written with 
 _ROUNDING_S = 0.01  # a smaller raise of what is paid for is none
 _SHORTEST_WAIT_S = 0.001
 _LOCKED_S = 0.05  # between two looks at a locked store
-_SHORT = 9.0  # a unit is short if it takes less than this many times what the driver does for it
+_SHORT = 5.0  # a unit is short if it takes less than this many times what the driver does for it
 _EARLY = 3.0  # its follower is decided so many times that before it ends
 _MEMORY = 0.1  # how fast the latter follows what is measured
 
