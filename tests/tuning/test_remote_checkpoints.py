@@ -4,6 +4,7 @@ import shutil
 import tarfile
 import uuid
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from bhpt.checkpoints import remote_folder
 from bhpt.domain import Misuse
-from bhpt.storage import read_store
-from bhpt.study import State, fold
+from bhpt.storage import open_store, read_store
+from bhpt.study import Fenced, State, fold
+from bhpt.study.events import SessionEnded
 from bhpt.tuning import Options, Paused, resume, tune
 from bhpt.tuning.archive import write_archive
 from bhpt.tuning.folder import StudyFolder
@@ -147,3 +149,23 @@ def test_the_folder_of_a_study_elsewhere_is_no_trouble(tmp_path: Path, options: 
     seen = read_snapshot(str(file))
     assert seen.trouble is None
     assert isinstance(seen.folder, StudyFolder)
+
+
+def test_another_machine_takes_over_when_the_driver_is_gone(
+    tmp_path: Path, options: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "net.db"
+    tune(Net, _CONFIGS, "4 epochs", 1, file, policy=Greedy(), options=options)
+    gone = open_store(file)  # its machine is lost: no sign of life comes any more
+    before = len(gone.read())
+    shutil.rmtree(_files(file))
+    monkeypatch.setattr("bhpt.storage.holder._space", lambda: "another machine")
+    waits: list[float] = []
+    patient = partial(open_store, sleep=waits.append)
+    monkeypatch.setattr("bhpt.tuning.session.open_store", patient)
+    state = resume(file, "4 epochs", policy=Greedy(), trust=True).state
+    assert waits == [60.0]
+    assert (state.ledger.spent, state.reports) == (8, 8)
+    with pytest.raises(Fenced):  # it comes back, and can never write again
+        gone.append([SessionEnded("late", 9.0)], before)
+    gone.close()
