@@ -20,6 +20,7 @@ from bhpt.study.events import SessionEnded
 from bhpt.tuning import Options, Paused, resume, tune
 from bhpt.tuning.archive import write_archive
 from bhpt.tuning.folder import StudyFolder
+from bhpt.tuning.removal import put_away
 from tests.study.cases import Greedy
 from tests.tuning.trainers import Net
 
@@ -138,6 +139,17 @@ def test_an_archive_holds_what_lies_at_the_path(tmp_path: Path, options: Options
     assert (done.missing, done.checkpoints > 0) == (0, True)
     with tarfile.open(tmp_path / "net.tar") as archive:
         assert any(name.endswith("net.json") for name in archive.getnames())
+
+
+def test_a_study_that_is_put_away_leaves_nothing_at_the_path(
+    tmp_path: Path, options: Options
+) -> None:
+    file = tmp_path / "net.db"
+    tune(Net, _CONFIGS, "3 epochs", 1, file, policy=Greedy(), options=options)
+    assert options.checkpoints is not None
+    assert put_away(file, tmp_path / "net.tar").checkpoints > 0
+    assert not file.exists()
+    assert fsspec.filesystem("memory").find(options.checkpoints) == []
 
 
 def test_the_folder_of_a_study_elsewhere_is_no_trouble(tmp_path: Path, options: Options) -> None:

@@ -44,8 +44,15 @@ def compare(states: Sequence[State]) -> Comparison:
     if not curves or not all(len(used) for used, _ in curves):
         raise Misuse("a study without any result cannot be compared: leave it out")
     least = min(float(used[-1]) for used, _ in curves)
-    points = least * np.arange(1, _POINTS + 1) / _POINTS
+    points = _points(states[0], least)
     return Comparison(points, np.array([_at(points, used, best) for used, best in curves]))
+
+
+def _points(state: State, most: float) -> FloatArray:
+    """Amounts of the budget up to `most` that whole epochs can use up, [P]."""
+    rules = state.ledger.budget.rules
+    parts = most * np.arange(1, _POINTS + 1) / _POINTS
+    return np.unique([min(most, rules.rounded(float(part), 1)) for part in parts])
 
 
 def _best_over_budget(state: State) -> tuple[FloatArray, FloatArray]:

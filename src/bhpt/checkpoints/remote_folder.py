@@ -143,6 +143,20 @@ class RemoteFolder:
             self._copied.discard(one)
         self._local.remove(one)
 
+    def erase(self) -> None:
+        """Remove all that the study has there, for good.
+
+        Raises:
+            Misuse: Another study's checkpoints lie there.
+        """
+        for one in self.contents():
+            self.remove(one)
+        self._reached(self._remove_root)
+
+    def _remove_root(self) -> None:
+        with suppress(FileNotFoundError):
+            self._fs.rm(self._root, recursive=True)
+
     def _keys(self) -> list[tuple[Generation, str]]:
         """Every object of every generation: which generation, and its name within."""
         self._fs.invalidate_cache()
