@@ -1,13 +1,15 @@
+import asyncio
 import csv
 import io
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
 from bhpt.dashboard import assets
-from bhpt.dashboard.app import make_app
+from bhpt.dashboard.app import Channel, make_app
 from bhpt.dashboard.feed import StudyFeed
 from bhpt.dashboard.security import access_to
 from bhpt.storage import Address
@@ -80,3 +82,20 @@ def test_tables_can_be_downloaded(page: TestClient) -> None:
     assert {row["config.kind"] for row in rows} <= {HOSTILE, "plain"}
     everything = page.get("/api/studies/0/study.json")
     assert len(json.loads(everything.text)["attempts"]) == 20
+
+
+def test_an_error_of_the_predictor_is_said_and_raised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored_study(tmp_path / "s.db", units=2).close()
+    feed = StudyFeed(Address.parse(tmp_path / "s.db"))
+
+    def broken() -> None:
+        raise ArithmeticError("out of numbers")
+
+    monkeypatch.setattr(feed, "predict", broken)
+    channel = Channel(feed)
+    with pytest.raises(ExceptionGroup):
+        asyncio.run(channel.follow())
+    feed.close()
+    assert "out of numbers" in channel.trouble

@@ -24,9 +24,12 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
 VIEWS = ("overview", "curves", "timeline", "why", "parameters", "forecast")
-WAIT_MS = 120_000  # the machine may be busy
+WAIT_MS = 240_000  # the machine may be busy
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the path")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the path"),
+    pytest.mark.timeout(1200),  # a browser on a busy machine
+]
 
 
 @pytest.fixture(scope="module")
@@ -96,8 +99,6 @@ def test_a_page_follows_its_study_and_shows_hostile_values_as_text(
 ) -> None:
     file = tmp_path / "s.db"
     study = stored_study(file, units=1)
-    hostile = study.state.configs[study.in_flight[0].arm if study.in_flight else 0]
-    assert "kind" in hostile
     look = Look(browser)
     with served(file) as address:
         look.open(address)

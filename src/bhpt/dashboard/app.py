@@ -51,12 +51,26 @@ class Channel:
     _pace: Pace = field(default_factory=lambda: Pace(_SHARE))
 
     async def follow(self) -> None:
-        """Look at the study again and again, until cancelled."""
-        predicting: asyncio.Task[None] | None = None
+        """Look at the study again and again, until cancelled.
+
+        Pages are told of an error before it ends this.
+        """
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._keep_predicting())
+                while True:
+                    await self._poll()
+                    await asyncio.sleep(_POLL_S)
+        except BaseExceptionGroup as group:
+            self.trouble = f"the dashboard has failed: {group.exceptions[0]!r}"
+            await self._tell()
+            raise
+
+    async def _keep_predicting(self) -> None:
+        """Predict whenever there is something new, as far as its share of the time allows."""
         while True:
-            await self._poll()
-            if predicting is None or predicting.done():
-                predicting = asyncio.create_task(self._predict()) if self._is_stale() else None
+            if self._is_stale():
+                await self._predict()
             await asyncio.sleep(_POLL_S)
 
     async def wait(self, seen: int) -> None:
@@ -112,7 +126,9 @@ def make_app(feeds: Sequence[StudyFeed], access: Access) -> Starlette:
         finally:
             for task in tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            for task in tasks:
+                with suppress(asyncio.CancelledError):
+                    await task
 
     return Starlette(
         routes=[

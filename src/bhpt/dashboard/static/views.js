@@ -411,6 +411,11 @@ bhpt.views = (() => {
           + "promising arms without looking at what comes in. The tuner looks after every unit, so on average it should do no worse."))];
     }
 
+    draw(study) {
+      if (study.overview.best !== null) super.draw(study);
+      else this.body.replaceChildren(card(this.title, make("p", { class: "soft" }, `There is no finite ${study.overview.metric} yet to forecast from.`)));
+    }
+
     show(study, found) {
       if (this.content[0].parentElement !== this.body) this.body.replaceChildren(...this.content);
       this.advice.textContent = `${found.is_worth_it ? "Yes: " : "Hardly: "}${found.advice}.`;
