@@ -20,10 +20,10 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
     assert process.stdout is not None
     address = process.stdout.readline().strip()
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
-    with urllib.request.urlopen(f"{address}api/studies/0/stream", timeout=20) as stream:
+    with urllib.request.urlopen(f"{address}api/studies/0/stream", timeout=60) as stream:
         assert stream.readline() == b"event: whole\n"
-    process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=20)
+        process.send_signal(signal.SIGINT)  # while a page is open
+        _, error = process.communicate(timeout=60)
     assert (process.returncode, error) == (0, "")
 
 

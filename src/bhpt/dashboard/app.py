@@ -30,6 +30,10 @@ _ALIVE_S = 15.0  # between two signs of life on a quiet stream
 _SHARE = 0.1  # of the time may be spent on predictions
 
 
+IsOver = Callable[[], bool]
+"""Whether the server is about to stop: then streams end by themselves."""
+
+
 @dataclass
 class Channel:
     """One followed study and who is told of it.
@@ -74,11 +78,11 @@ class Channel:
             await asyncio.sleep(_POLL_S)
 
     async def wait(self, seen: int) -> None:
-        """Wait for news, or for the time at which a sign of life is due."""
+        """Wait for news, or for a moment: long enough to cost nothing, short enough to end soon."""
         async with self.changed:
             with suppress(TimeoutError):
                 await asyncio.wait_for(
-                    self.changed.wait_for(lambda: self.news != seen), timeout=_ALIVE_S
+                    self.changed.wait_for(lambda: self.news != seen), timeout=_POLL_S
                 )
 
     async def _poll(self) -> None:
@@ -109,12 +113,15 @@ class Channel:
             self.changed.notify_all()
 
 
-def make_app(feeds: Sequence[StudyFeed], access: Access) -> Starlette:
+def make_app(
+    feeds: Sequence[StudyFeed], access: Access, is_over: IsOver = lambda: False
+) -> Starlette:
     """The application.
 
     Args:
         feeds: The studies to show.
         access: Who may look.
+        is_over: Whether the server is about to stop.
     """
     channels = [Channel(feed) for feed in feeds]
 
@@ -136,7 +143,7 @@ def make_app(feeds: Sequence[StudyFeed], access: Access) -> Starlette:
             Route("/static/{name}", _static),
             Route("/api/studies", partial(_studies, channels)),
             Route("/api/studies/{study:int}", partial(_answered, channels, _whole)),
-            Route("/api/studies/{study:int}/stream", partial(_stream, channels)),
+            Route("/api/studies/{study:int}/stream", partial(_stream, channels, is_over)),
             Route("/api/studies/{study:int}/why/{attempt:int}", partial(_answered, channels, _why)),
             Route("/api/studies/{study:int}/parameters", partial(_answered, channels, _parameters)),
             Route("/api/studies/{study:int}/forecast", partial(_answered, channels, _forecast)),
@@ -231,34 +238,40 @@ async def _compare(channels: list[Channel], _: Request) -> Response:
     return _json(await run_in_threadpool(messages.compared, scenes))
 
 
-async def _stream(channels: list[Channel], request: Request) -> Response:
+async def _stream(channels: list[Channel], is_over: IsOver, request: Request) -> Response:
     """Live updates as server-sent events: all of the study first, then what changes."""
     channel = _channel(channels, request)
     return StreamingResponse(
-        _events(channel), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
+        _events(channel, is_over),
+        media_type="text/event-stream",
+        headers={"X-Accel-Buffering": "no"},
     )
 
 
-async def _events(channel: Channel) -> AsyncIterator[str]:
-    scene, news = channel.feed.scene, channel.news
+async def _events(channel: Channel, is_over: IsOver) -> AsyncIterator[str]:
+    scene = channel.feed.scene
     yield _event("whole", await run_in_threadpool(messages.whole, channel.feed, scene))
     told: Prediction | None = None
-    trouble = ""
-    while True:
+    trouble, sent_at = "", time.monotonic()
+    while not is_over():
+        news = channel.news
+        texts = []
         if channel.feed.scene is not scene:
             before, scene = scene, channel.feed.scene
-            yield _event("change", await run_in_threadpool(messages.change, before.state, scene))
-        if channel.prediction is not told:
+            change = await run_in_threadpool(messages.change, before.state, scene)
+            texts.append(_event("change", change))
+        if channel.prediction is not None and channel.prediction is not told:
             told = channel.prediction
-            if told is not None:
-                yield _event("prediction", messages.prediction(told, scene.state))
+            texts.append(_event("prediction", messages.prediction(told, scene.state)))
         if channel.trouble != trouble:
             trouble = channel.trouble
-            yield _event("trouble", {"text": trouble})
+            texts.append(_event("trouble", {"text": trouble}))
+        if not texts and time.monotonic() - sent_at > _ALIVE_S:
+            texts.append(": alive\n\n")
+        if texts:
+            sent_at = time.monotonic()
+            yield "".join(texts)
         await channel.wait(news)
-        if channel.news == news:
-            yield ": alive\n\n"
-        news = channel.news
 
 
 def _event(name: str, message: Message) -> str:

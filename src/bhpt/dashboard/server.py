@@ -46,13 +46,14 @@ def serve(
 def make_server(feeds: Sequence[StudyFeed], access: Access) -> uvicorn.Server:
     """A server of some studies, not yet running."""
     config = uvicorn.Config(
-        make_app(feeds, access),
+        make_app(feeds, access, lambda: server.should_exit),
         log_level="warning",
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=_GRACE_S,
     )
-    return uvicorn.Server(config)
+    server = uvicorn.Server(config)
+    return server
 
 
 def listen(host: str, port: int) -> socket.socket:

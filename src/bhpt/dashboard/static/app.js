@@ -56,7 +56,7 @@
     byId("tabs").querySelectorAll("a").forEach((link) => {
       if (link.hash === `#${found[0]}`) {
         link.setAttribute("aria-current", "page");
-        link.scrollIntoView({ block: "nearest", inline: "nearest" });
+        byId("tabs").scrollLeft = link.offsetLeft - byId("tabs").clientWidth / 2;
       } else link.removeAttribute("aria-current");
     });
     redraw();
