@@ -121,6 +121,8 @@ class LocalExecutor(Closing):
 
     def can_resume(self, arm: int, epoch: int) -> bool:
         """Whether the arm's trainer lives in a free slot, at exactly this epoch."""
+        if self._holder(arm, epoch) is None:  # of most arms: no need to look after the workers
+            return False
         self._tend()
         return self._holder(arm, epoch) is not None
 
