@@ -14,6 +14,7 @@ from bhpt.beliefs.learned.network import preferences, trunk
 from bhpt.beliefs.learned.network_inputs import after_trying, looked_at, observe, see, tried_too
 from bhpt.beliefs.learned.schema import OPINION_NAMES, STUDY_FEATURES, arm_column
 from bhpt.domain import Curves, FloatArray, IntArray, Memory, View
+from bhpt.policies.learned import Learned
 from bhpt.spaces import ROLES, encode_roles
 from tests.beliefs.learned.cases import (
     KNOWING,
@@ -282,6 +283,21 @@ def test_of_very_many_untried_arms_the_best_by_name_are_looked_at() -> None:
     assert len(best & set(looked_at(view, KNOWING))) < 20
     nothing = replace(view, meanings=np.full_like(named.meanings, np.nan))
     np.testing.assert_array_equal(looked_at(nothing, KNOWING), looked_at(view, KNOWING))
+
+
+def test_an_arm_that_can_run_is_looked_at_however_many_are_in_flight() -> None:
+    epochs, arms = 4, 700
+    curves = Curves.empty(arms, epochs)
+    for arm in reversed(range(arms)):  # those that can run were reported long ago
+        curves = curves.extend(arm, np.full(epochs if arm < 300 else 1, 0.1 + arm / arms))
+    view = replace(study(0, arms=arms), curves=curves, startable=None, pending=np.arange(300, 600))
+    can = view.choosable
+    assert np.flatnonzero(can).tolist() == list(range(600, 700))
+    rows = looked_at(view, KNOWING)
+    assert can[rows].any()
+    decision = Learned(KNOWING).decide(view)
+    assert decision is not None
+    assert can[decision.arm]
 
 
 def test_arms_in_flight_are_looked_at_even_if_they_cannot_be_tried() -> None:

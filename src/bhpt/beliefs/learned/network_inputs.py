@@ -129,7 +129,8 @@ def worth_a_look(view: View, room: int) -> BoolArray:
 
     The arms in flight, the leader and those reported lately; then the best of each stage of
     training, as they stood when the reports were last a multiple of some. So the choice changes
-    rarely, and what is computed from it can be kept.
+    rarely, and what is computed from it can be kept. If none of these can run, the best that can
+    are looked at, too: with hundreds of workers all others may be in flight or finished.
     """
     curves = view.curves
     before = len(curves.reports) - len(curves.reports) % _RANKED_EVERY
@@ -145,6 +146,8 @@ def worth_a_look(view: View, room: int) -> BoolArray:
     )
     left = room - int(np.count_nonzero(chosen))
     chosen[order[~chosen[order]][: max(left, 0)]] = True
+    if not (chosen & view.choosable).any():  # as many run as are looked at, or the best are done
+        chosen[order[view.choosable[order]][: max(room // 2, 1)]] = True
     return chosen
 
 
