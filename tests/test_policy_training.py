@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from benchmarks.policy.pool import (
     FEATURES,
+    NAMES,
+    OF_VALUES,
     UNITS,
     WEIGHTS,
     Labels,
@@ -25,21 +27,28 @@ from benchmarks.policy.worlds import world
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bhpt.beliefs import experts
 from bhpt.beliefs.learned.features import OPINIONS
 from bhpt.beliefs.learned.name_opinions import opinions
-from bhpt.beliefs.learned.network_inputs import see
+from bhpt.beliefs.learned.network_inputs import ask_experts, see
 from bhpt.beliefs.learned.passport import Training
 from bhpt.beliefs.learned.schema import ARM_FEATURES, STUDY_FEATURES, arm_column
-from bhpt.beliefs.learned.weights import read_any_weights, read_weights, shipped, write_weights
+from bhpt.beliefs.learned.weights import (
+    read_any_weights,
+    read_weights,
+    shipped,
+    shipped_policy,
+    write_weights,
+)
 from bhpt.bench.synthetic import synthetic
 from bhpt.bench.tasks import PACKAGED, Task, packaged
 from bhpt.domain import Curves, FloatArray, Misuse, View
 from bhpt.policies.registry import make_policy
 from bhpt.policies.sensible import SensiblePolicy
-from bhpt.spaces import ROLES
+from bhpt.spaces import encode_tokens
+from bhpt.spaces.ranges import NumberRange
+from bhpt.spaces.tokens import COLUMNS, column
 from tests.beliefs.learned.cases import posterior, some_meanings
-
-KNOWLEDGE = {name for name in shipped("policy") if name.startswith("names_")}
 
 
 @settings(max_examples=100, deadline=None)
@@ -155,27 +164,30 @@ def test_the_pool_holds_what_was_packed(pool_file: Path) -> None:
             assert used == features.shape[1]
             np.testing.assert_allclose(arrays["features"][here, :used], features, atol=1e-3)
             assert not arrays["features"][here, used:].any()
-            told = arrays["meanings"][here]
-            assert told.shape == (rows, len(ROLES))
-            if source.suite in ("drawn", "worlds") or source.kind == "odd":
-                assert np.isnan(told).all()
+            told = arrays["tokens"][here]
+            assert told.shape == (rows, NAMES, OF_VALUES)
+            if source.meanings is None:
+                assert source.suite in ("drawn", "worlds")
+                assert not told.any()
             else:
-                assert source.meanings is not None
-                np.testing.assert_allclose(told, source.meanings, rtol=1e-6)
-                assert np.isfinite(told[:, ROLES.index("learning rate")]).all()
+                count = source.meanings.shape[1]
+                kept = source.meanings[:, :, :OF_VALUES]
+                np.testing.assert_allclose(told[:, :count], kept, rtol=1e-3, atol=1e-3)
+                assert not told[:, count:].any()
+        spoken = arrays["hyperparameters"]
+    for source, names in zip(packed, spoken, strict=True):
+        assert tuple(name for name in names if name) == source.hyperparameters
 
 
-def test_weights_are_written_with_the_knowledge_that_they_were_told_by(tmp_path: Path) -> None:
+def test_weights_are_written_with_their_passport(tmp_path: Path) -> None:
     files = {name: str(tmp_path / f"{name}.npz") for name in ("knowledge", "out")}
-    known = {name: shipped("policy")[name] for name in KNOWLEDGE}
-    np.savez(files["knowledge"], opinions=np.zeros((9, OPINIONS)), **known)
-    own = {name: w for name, w in shipped("policy").items() if name not in KNOWLEDGE}
+    own = shipped("policy")
     options = import_module("benchmarks.policy.options")
     words = ["--pool", "p", "--knowledge", files["knowledge"], "--out", files["out"]]
     made = options.parser("train", "", 1.0, 1.0, "")
     options.save(options.parsed(made, words), "policy", own, Training({"nets": 3}))
     weights = read_weights(Path(files["out"]), "policy")
-    assert set(weights) == set(own) | KNOWLEDGE  # what was said of the pool is not shipped
+    assert set(weights) == set(own)  # what was said of the pool is not shipped
     passport = weights.passport
     assert passport.command.startswith("python -m benchmarks.policy.train --pool p --knowledge ")
     assert passport.trained_on == Training({"nets": 3})
@@ -288,16 +300,14 @@ def training(name: str) -> Any:
 
 @pytest.fixture(scope="module")
 def knowledge_file(pool_file: Path) -> Path:
-    """Networks that know nothing yet, and any opinions about the pool."""
-    knowledge, jax = training("knowledge"), import_module("jax")
-    weights = knowledge.start(jax.random.PRNGKey(0))
+    """Any opinions about the pool."""
     with np.load(pool_file) as arrays:
         rows = len(arrays["curves"])
     rng = np.random.default_rng(0)
     said = (0.3 * rng.standard_normal((rows, OPINIONS))).astype(np.float16)
     said[:, -1] = np.abs(said[:, -1])
     out = pool_file.parent / "knowledge.npz"
-    np.savez(out, opinions=said[None], **{name: np.asarray(w) for name, w in weights.items()})  # type: ignore[arg-type]
+    np.savez(out, opinions=said[None])
     return out
 
 
@@ -312,7 +322,10 @@ def instance_of(task: Task, budget: float, costs: Any, workers: int = 1) -> Any:
     x = np.zeros((studies.ARMS, FEATURES))
     x[:arms, :columns] = task.features
     said = np.ones((studies.ARMS, OPINIONS))  # of padding, too, but nobody listens
-    said[:arms] = opinions(np, shipped("policy"), task.meanings) if task.meanings is not None else 0
+    said[:arms] = 0.0
+    if task.meanings is not None:
+        asked = ask_experts(task.meanings, None, shipped_policy())
+        said[:arms] = experts.combined(asked, experts.weights(asked, []))
     exists = jnp.asarray(1.0 * (np.arange(studies.ARMS) < arms))
     used = jnp.asarray(1.0 * (np.arange(FEATURES) < columns))
     shape = features.geometry(jnp, jnp.asarray(x), exists, used, jnp.asarray(said))
@@ -366,11 +379,15 @@ class Deciding:
 @pytest.mark.parametrize("workers", [1, 2, 5])
 @pytest.mark.parametrize("uneven", [False, True])
 @pytest.mark.parametrize("name", ["fcnet_mnist", "arch2_cifar10", "synthetic", "named"])
-def test_training_and_deciding_are_told_the_same(name: str, uneven: bool, workers: int) -> None:
+def test_training_and_deciding_are_told_the_same(
+    name: str, uneven: bool, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Apart from how far experts are trusted, which training leaves as it is at the start."""
+    monkeypatch.setattr(experts, "standings", lambda *_: [])
     studies, jit = training("studies"), import_module("jax").jit
     look, set_off, land = jit(studies.look), jit(studies.set_off), jit(studies.land)
     task = packaged(name) if name in PACKAGED else synthetic(0)
-    if name == "named":  # some of its roles are known of some arms only
+    if name == "named":  # some arms lack some of its hyper-parameters
         task = replace(task, meanings=some_meanings(0, task.arms))
     rng = np.random.default_rng(0)
     costs = rng.choice([0.5, 1.0, 2.0], task.arms) if uneven else np.ones(task.arms)
@@ -383,7 +400,7 @@ def test_training_and_deciding_are_told_the_same(name: str, uneven: bool, worker
         view = study.view()
         if not view.choosable.any():
             break
-        sight = see(view, shipped("policy"))
+        sight = see(view, shipped_policy())
         arms, whole, can = look(instance, state)
         np.testing.assert_array_equal(sight.rows, np.arange(task.arms))
         np.testing.assert_allclose(np.asarray(arms)[: task.arms], sight.arms, atol=2e-3)
@@ -574,15 +591,29 @@ def test_batches_are_of_the_tasks_asked_for(pool_file: Path) -> None:
     assert len(named) == 18 + 6 + len(PACKAGED) + 2 + 2
     asked = [t for t in named if tables.names[t] in ("lcbench:3", "vae_mnist", "fcnet_mnist")]
     batches = tables.batches(asked, np.random.default_rng(0))
-    allowed = [set(tables.rows(task).tolist()) for task in asked]
+    widths = {len(tables.spoken[task]) for task in asked}
     drawn = set()
     for _ in range(5):
-        rows = next(batches)
-        assert rows.shape == (knowledge.TASKS, knowledge.BATCH)
-        for row in rows:
-            (task,) = [at for at, mine in enumerate(allowed) if set(row.tolist()) <= mine]
-            drawn.add(task)
-    assert drawn == {0, 1, 2}
+        told, target = next(batches)
+        assert told.shape == (knowledge.TASKS, knowledge.BATCH, NAMES, COLUMNS)
+        assert target.shape == (knowledge.TASKS, knowledge.BATCH, OPINIONS - 1)
+        assert np.isfinite(told).all()
+        there = told[:, :, :, column("present")].any(axis=1).sum(axis=1)
+        drawn |= set(there.tolist())
+        absent = told[:, :, :, column("present")] == 0
+        assert not told[absent].any()
+    assert widths <= drawn
+
+
+def test_ranges_that_are_cut_are_told_as_if_they_had_been_declared_so() -> None:
+    knowledge = training("knowledge")
+    values = np.linspace(0.2, 0.6, 5)
+    configs = [{"eta0": float(v)} for v in values]
+    wide = encode_tokens(configs, {"eta0": NumberRange(0.0, 1.0)})
+    part = encode_tokens(configs, {"eta0": NumberRange(0.2, 0.6)})
+    knowledge._stretch(wide, 0, 0.2, 0.6)
+    told = [column(n) for n in ("from_middle", "from_middle_squared")]
+    np.testing.assert_allclose(wide[:, :, told], part[:, :, told], atol=1e-9)
 
 
 def test_targets_of_a_task_are_in_its_own_rows(pool_file: Path) -> None:
@@ -591,16 +622,18 @@ def test_targets_of_a_task_are_in_its_own_rows(pool_file: Path) -> None:
     for made in small_sources(pool_file.parent):
         rows = tables.rows(tables.names.index(made.name))
         curves = np.rint(made.improvements * 65535)
-        np.testing.assert_allclose(tables.target[rows], knowledge.targets(curves), atol=1e-6)
+        found = tables.target(rows, tables.names.index(made.name))
+        np.testing.assert_allclose(found, knowledge.targets(curves), atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_training_and_deciding_hear_the_same_of_names(seed: int) -> None:
     knowledge = training("knowledge")
     told = some_meanings(seed, 30)
-    told[2] = np.nan
-    expected = opinions(np, shipped("policy"), told)
-    np.testing.assert_allclose(knowledge.ask(shipped("policy"), told), expected, atol=1e-4)
+    told[2] = 0.0
+    jnp = import_module("jax.numpy")
+    expected = knowledge.ask(shipped("names"), told)
+    np.testing.assert_allclose(opinions(jnp, shipped("names"), told), expected, atol=1e-4)
 
 
 @pytest.mark.slow
@@ -615,20 +648,22 @@ def test_knowledge_of_names_is_learned_and_written(
     knowledge.main()
     tables = knowledge.Tables(str(pool_file))
     with np.load(out) as file:
-        assert set(file) == {"opinions"} | KNOWLEDGE
-        weights = {name: file[name] for name in KNOWLEDGE}
+        assert set(file) == {"opinions"}
         both = file["opinions"]
+    weights = read_weights(tmp_path / "names.npz", "names")
+    assert weights.passport.trained_on.left_out == ("vae_mnist",)
     assert both.shape == (2, len(tables.curves), OPINIONS)  # by task and by kind left out
     assert np.isfinite(both).all()
     assert not np.allclose(both[0], both[1])
     said = both[0]
-    rows = tables.rows(tables.names.index("vae_mnist"))  # judged by what will be shipped
-    expected = opinions(np, weights, tables.meanings[rows])
+    task = tables.names.index("vae_mnist")  # judged by what will be shipped
+    rows, expected = tables.rows(task), opinions(np, weights, tables.read(task))
     np.testing.assert_allclose(said[rows], expected, rtol=5e-3, atol=1e-5)
     for name in ("fcnet_mnist", "lcbench:0"):  # judged by networks that have not seen them
-        rows = tables.rows(tables.names.index(name))
+        task = tables.names.index(name)
+        rows = tables.rows(task)
         assert said[rows].any()
-        shipped_ones = opinions(np, weights, tables.meanings[rows])
+        shipped_ones = opinions(np, weights, tables.read(task))
         assert not np.allclose(said[rows], shipped_ones, rtol=5e-2, atol=1e-4)
 
 
@@ -636,13 +671,14 @@ def test_knowledge_learns_what_there_is_to_know(pool_file: Path) -> None:
     """The best arms are those with a high learning rate: the rest is chance."""
     knowledge = training("knowledge")
     tables = knowledge.Tables(str(pool_file))
-    rate = ROLES.index("learning rate")
-    tables.target[:] = 0.2 * np.nan_to_num(tables.meanings[:, [rate]])
     task = tables.names.index("vae_mnist")
-    rows = tables.rows(task)
+    rate = tables.spoken[task].index("learning_rate")
+    rows, units = tables.rows(task), int(tables.table[task][2])
+    told = tables.tokens[rows, rate, column("from_middle")].astype(float)
+    tables.curves[rows, 1 : units + 1] = (1000 * (told + 1))[:, None]
     weights = knowledge.train(tables, [task], 150, 0)
-    said = knowledge.ask(weights, tables.meanings[rows])
-    assert np.corrcoef(said[:, 0], tables.target[rows, 0])[0, 1] > 0.9
+    said = knowledge.ask(weights, tables.read(task))
+    assert np.corrcoef(said[:, 0], told)[0, 1] > 0.8
 
 
 @pytest.mark.slow
@@ -801,7 +837,7 @@ def test_one_command_retrains_and_goes_on_where_it_ended(
     retrain.main(told)
     printed = capsys.readouterr().out
     assert printed.count("done before") == 2
-    for network in ("policy", "ends"):
+    for network in ("policy", "ends", "names"):
         weights = read_any_weights(tmp_path / "new" / f"{network}.npz")
         passport = weights.passport
         assert passport.trained_on.left_out == ("tree0", "tree1")
@@ -809,7 +845,7 @@ def test_one_command_retrains_and_goes_on_where_it_ended(
         assert passport.trained_on.suites["lcbench"] == 18
         assert passport.shapes.keys() == weights.keys()
         assert "value" not in weights
-        assert weights.knows_names == (network == "policy")
+        assert weights.knows_names == (network == "names")
     assert isinstance(make_policy(f"default:{tmp_path / 'new'}"), SensiblePolicy)
     retrain.main(told)
     assert capsys.readouterr().out.count("done before") == 5

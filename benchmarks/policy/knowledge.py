@@ -1,12 +1,16 @@
-"""Train what is known of hyper-parameters by their names, and ask it about every arm of the pool.
+"""Train networks that read hyper-parameters, and ask them about every arm of the pool.
 
-Supervised: small networks are told what the names of a configuration mean and learn which rank
-its training ended at among the others of its task. The policy must learn how far to trust them
-on tasks that they have not seen; so each task of the pool is judged by networks that were trained
-without it. For tasks without names opinions are invented, good and bad ones, and none.
+Supervised: small networks read the tokens of a configuration (`bhpt.spaces.tokens`) and learn which
+rank its training ended at among the others of its task. They must also be right about spellings,
+names and ranges that they have not seen; so in training names are spelled otherwise or replaced by
+ones that mean nothing, ranges are cut, and hyper-parameters and documented defaults left out.
+
+The policy must learn how far to trust them on tasks that they have not seen; so each task of the
+pool is judged by networks that were trained without it, or without its kind. For tasks without
+names opinions are invented, good and bad ones, and none.
 
 Notation:
-    N  rows of the pool, K  arms of a batch, E  networks, M  roles
+    N  hyper-parameters, K  arms of a batch, E  networks, F  numbers of a token
 """
 
 import argparse
@@ -20,23 +24,33 @@ import numpy as np
 from scipy.stats import rankdata, spearmanr
 
 from benchmarks.policy.adam import Moments, adam, still
-from benchmarks.policy.options import add_leave_out
-from benchmarks.policy.pool import read_labels
+from benchmarks.policy.options import add_leave_out, parsed, write
+from benchmarks.policy.pool import NAMES, OF_VALUES, read_labels
+from benchmarks.policy.respelling import SPELLINGS, meaningless, spellings
+from bhpt.beliefs.experts import closeness_to_defaults, closeness_to_middle
 from bhpt.beliefs.learned.features import OPINIONS, Array
 from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.beliefs.learned.network import Weights
-from bhpt.domain import FloatArray, IntArray
-from bhpt.spaces import ROLES
+from bhpt.domain import FloatArray, IntArray, Misuse
+from bhpt.spaces.tokens import COLUMNS, column, hashed_name
 
 NETWORKS = 4
 TOLD = OPINIONS - 1  # what a network says; how far they are apart is the last opinion
-HIDDEN = 40
+HIDDEN = 24
 FOLDS = 6
-BATCH = 100  # arms of one task
-TASKS = 24  # in a batch
+BATCH = 64  # arms of one task
+TASKS = 16  # in a batch
 # how often a batch takes a task of each suite, relative to the others in the pool
-SHARES = {"lcbench": 0.35, "taskset": 0.2, "tables": 0.1, "nets": 0.35, "others": 0.5}
-SPARED = 0.15  # chance that a role is kept from a batch in which some are
+SHARES = {"lcbench": 0.35, "taskset": 0.2, "tables": 0.1, "nets": 0.35, "others": 1.5}
+MEANINGLESS = 0.15  # chance that no name of a task means anything
+UNDOCUMENTED = 0.3  # chance that no default is known
+CUT = 0.3  # chance that arms come from a part of one range
+SPARED = 0.12  # chance that a hyper-parameter is kept from a task where some are
+_NARROWEST = 0.25  # part of a range that is left of it
+_FEWEST = 12  # arms that must be left in it
+_DEFAULT = [column("has_default"), column("from_default"), column("from_default_squared")]
+_MIDDLE, _MIDDLE_SQUARED = column("from_middle"), column("from_middle_squared")
+_NUMBER = column("number")
 
 
 def targets(curves: FloatArray) -> FloatArray:
@@ -57,30 +71,26 @@ def _rank(values: FloatArray) -> FloatArray:
 
 def start(key: Array) -> Weights:
     """Small random weights of all networks."""
-    told, keys = 2 * len(ROLES), jax.random.split(key, 3)
     sizes = {
-        "names_input": (told, HIDDEN),
-        "names_hidden": (HIDDEN, HIDDEN),
-        "names_output": (HIDDEN, TOLD),
+        "reader_token": (COLUMNS, HIDDEN, 1.5),
+        "reader_context": (HIDDEN, HIDDEN, 0.3),
+        "reader_again": (HIDDEN, HIDDEN, 1.0),
+        "reader_hidden": (HIDDEN, HIDDEN, 1.0),
+        "reader_output": (HIDDEN, TOLD, 0.1),
     }
     weights: dict[str, Array] = {}
-    for k, (name, (a, b)) in zip(keys, sizes.items(), strict=True):
-        weights[name] = jax.random.normal(k, (NETWORKS, a, b)) * np.sqrt(1.0 / a)
-        weights[f"{name}_bias"] = jnp.zeros((NETWORKS, b))
-    weights["names_output"] = 0.1 * weights["names_output"]
+    for k, (name, (a, b, scale)) in zip(jax.random.split(key, 5), sizes.items(), strict=True):
+        weights[name] = scale * jax.random.normal(k, (NETWORKS, a, b)) * np.sqrt(1.0 / a)
+        if name not in ("reader_context", "reader_output"):
+            weights[f"{name}_bias"] = jnp.zeros((NETWORKS, b))
     return weights
 
 
 @jax.jit
 def improve(
-    weights: Weights, moments: Moments, told: Array, target: Array, key: Array, rate: Array
+    weights: Weights, moments: Moments, told: Array, target: Array, rate: Array
 ) -> tuple[Weights, Moments, Array]:
     """One step of Adam on a batch of tasks, [TASKS, BATCH, ..]."""
-    some, which, noise = jax.random.split(key, 3)
-    few = jax.random.uniform(some, (len(told), 1, 1)) < 0.5
-    gone = jax.random.uniform(which, (len(told), 1, told.shape[2])) < SPARED
-    told = jnp.where(few & gone, jnp.nan, told)
-    told = told + 0.05 * jax.random.normal(noise, told.shape)
 
     def loss(weights: Weights) -> Array:
         each = [jax.tree.map(lambda w, e=e: w[e : e + 1], weights) for e in range(NETWORKS)]
@@ -88,7 +98,7 @@ def improve(
         for one in each:
             said = jax.vmap(partial(opinions, jnp, one))(told)
             total = total + ((said[:, :, :TOLD] - target) ** 2).mean()
-        return total + 2e-5 * sum((w**2).sum() for w in jax.tree.leaves(weights)) / NETWORKS
+        return total + 2e-5 * sum((w**2).sum() for w in jax.tree.leaves(weights))
 
     value, grads = jax.value_and_grad(loss)(weights)
     return *adam(weights, moments, grads, rate), value
@@ -100,48 +110,109 @@ class Tables:
     def __init__(self, pool: str) -> None:
         """Read them."""
         with np.load(pool) as file:
-            self.table, self.meanings = file["table"], file["meanings"]
-            self.curves = file["curves"]
+            if "tokens" not in file:
+                raise Misuse(f"{pool} has no tokens: pack it anew with benchmarks.policy.pool")
+            self.table, self.tokens = file["table"], file["tokens"]
+            self.curves, spoken = file["curves"], file["hyperparameters"]
         self.labels = read_labels(Path(pool))
         self.names, self.suites = self.labels.names, self.labels.suites
-        self.target = np.zeros((len(self.curves), TOLD), np.float32)
-        for task in range(len(self.names)):
-            rows, units = self.rows(task), self.table[task][2]
-            self.target[rows] = targets(self.curves[rows, : units + 1].astype(float))
+        self.spoken = [[str(name) for name in row if name] for row in spoken]
+        distinct = sorted({name for row in self.spoken for name in row})
+        self._spelled = spellings(distinct, np.random.default_rng(3))
+        place = {name: at for at, name in enumerate(distinct)}
+        self._at = [[place[name] for name in row] for row in self.spoken]
 
     def rows(self, task: int) -> IntArray:
         """Where a task's arms are."""
         first, count = self.table[task][:2]
         return np.arange(first, first + count)
 
-    def named(self) -> list[int]:
-        """Tasks whose configurations have a name that is known."""
-        tasks = range(len(self.names))
-        return [t for t in tasks if np.isfinite(self.meanings[self.rows(t)]).any()]
+    def target(self, rows: IntArray, task: int) -> FloatArray:
+        """What is to be said about some arms of a task, [K, TOLD]."""
+        units = self.table[task][2]
+        return targets(self.curves[rows, : units + 1].astype(float))
 
-    def batches(self, tasks: Sequence[int], rng: np.random.Generator) -> Iterator[IntArray]:
-        """Rows of some arms of some tasks, for ever, [TASKS, BATCH]."""
+    def named(self) -> list[int]:
+        """Tasks whose hyper-parameters have names."""
+        return [t for t, names in enumerate(self.spoken) if names]
+
+    def read(self, task: int) -> FloatArray:
+        """Tokens of all arms of a task as they are in earnest, [K, N, F]."""
+        found = np.zeros((self.table[task][1], NAMES, COLUMNS), np.float32)
+        found[:, :, :OF_VALUES] = self.tokens[self.rows(task)]
+        for at, name in enumerate(self.spoken[task]):
+            found[:, at, OF_VALUES:] = hashed_name(name)
+        return found * found[:, :, :1]
+
+    def varied(self, task: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Some arms of a task, told in another way, and what is to be said about them."""
+        rows, cut = self._some(task, rng)
+        found = np.zeros((BATCH, NAMES, COLUMNS), np.float32)
+        found[:, :, :OF_VALUES] = self.tokens[rows]
+        if cut is not None:
+            _stretch(found, *cut)
+        names = self._at[task]
+        if rng.random() < MEANINGLESS:
+            hashes, documented = meaningless(len(names), rng), False
+        else:
+            hashes = self._spelled[names, rng.integers(SPELLINGS, size=len(names))]
+            documented = rng.random() >= UNDOCUMENTED
+        found[:, : len(names), OF_VALUES:] = hashes
+        if not documented:
+            found[:, :, _DEFAULT] = 0.0
+        if rng.random() < 0.5:
+            spared = rng.random(NAMES) < SPARED
+            if not spared[: len(names)].all():
+                found[:, spared] = 0.0
+        return found * found[:, :, :1], self.target(rows, task)
+
+    def _some(
+        self, task: int, rng: np.random.Generator
+    ) -> tuple[IntArray, tuple[int, float, float] | None]:
+        """Rows of some arms, from a part of one range at times: (where it is, low, high)."""
+        rows, cut = self.rows(task), None
+        at = int(rng.integers(len(self.spoken[task])))
+        low, high = np.sort(rng.random(2))
+        if rng.random() < CUT and high - low > _NARROWEST:
+            tokens = self.tokens[rows, at].astype(float)
+            middle = tokens[:, _MIDDLE] + 0.5
+            inside = (middle >= low) & (middle <= high) & (tokens[:, _NUMBER] > 0)
+            if inside.sum() >= _FEWEST:
+                rows, cut = rows[inside], (at, float(low), float(high))
+        if len(rows) < BATCH:
+            return rng.choice(rows, BATCH), cut
+        return rng.permutation(rows)[:BATCH], cut
+
+    def batches(
+        self, tasks: Sequence[int], rng: np.random.Generator
+    ) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Tokens and targets of some arms of some tasks, for ever, [TASKS, BATCH, ..]."""
         asked = {*tasks}
         shares = self.labels.shares(SHARES, [t in asked for t in range(len(self.names))])
         while True:
-            chosen = rng.choice(len(shares), TASKS, p=shares)
-            yield np.stack([rng.choice(self.rows(task), BATCH) for task in chosen])
+            made = [self.varied(int(t), rng) for t in rng.choice(len(shares), TASKS, p=shares)]
+            yield np.stack([m[0] for m in made]), np.stack([m[1] for m in made]).astype(np.float32)
+
+
+def _stretch(tokens: FloatArray, at: int, low: float, high: float) -> None:
+    """Tell a hyper-parameter's tokens as if its range had been a part of what it was."""
+    width = high - low
+    middle = (tokens[:, at, _MIDDLE] + 0.5 - low) / width - 0.5
+    tokens[:, at, _MIDDLE], tokens[:, at, _MIDDLE_SQUARED] = middle, 4.0 * middle**2
+    _, apart, squared = _DEFAULT
+    tokens[:, at, apart] = np.clip(tokens[:, at, apart] / width, -2.0, 2.0)
+    tokens[:, at, squared] = np.clip(tokens[:, at, squared] / width**2, 0.0, 4.0)
 
 
 def train(tables: Tables, tasks: Sequence[int], steps: int, seed: int) -> Weights:
     """Networks that have seen these tasks alone."""
-    rng = np.random.default_rng(seed)
-    key = jax.random.PRNGKey(seed)
-    weights = start(key)
+    weights = start(jax.random.PRNGKey(seed))
     moments = still(weights)
-    batches = tables.batches(tasks, rng)
+    batches = tables.batches(tasks, np.random.default_rng(seed))
     for step in range(steps):
-        key, mine = jax.random.split(key)
-        rows = next(batches)
-        rate = 3e-3 * (0.01 + 0.99 * 0.5 * (1 + np.cos(np.pi * step / steps)))
-        weights, moments, _ = improve(
-            weights, moments, tables.meanings[rows], tables.target[rows], mine, rate
-        )
+        told, target = next(batches)
+        rate = 3e-3 * min(1.0, step / 50) * (0.01 + 0.99 * 0.5 * (1 + np.cos(np.pi * step / steps)))
+        weights, moments, _ = improve(weights, moments, told, target, rate)
     return weights
 
 
@@ -158,9 +229,9 @@ def invented(rng: np.random.Generator, target: FloatArray) -> FloatArray:
     return none
 
 
-def ask(weights: Weights, meanings: FloatArray) -> FloatArray:
+def ask(weights: Weights, tokens: FloatArray) -> FloatArray:
     """Opinions about configurations."""
-    return np.asarray(opinions(jnp, weights, jnp.asarray(meanings)))
+    return np.asarray(opinions(np, jax.tree.map(np.asarray, weights), tokens))
 
 
 def folds(tables: Tables, tasks: Sequence[int], by: str) -> list[list[int]]:
@@ -188,22 +259,24 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--pool", required=True, help="file that benchmarks.policy.pool wrote")
     made.add_argument(
-        "--out", required=True, help="file of the weights and of opinions about the pool, .npz"
+        "--out",
+        required=True,
+        help="file of opinions about the pool, .npz; the networks go to names.npz beside it",
     )
     add_leave_out(made)
     made.add_argument(
         "--fold-by",
-        choices=("task", "kind", "both"),
+        choices=("task", "kind", "both", "none"),
         default="both",
         help="judge each task by networks that have not seen it, have not seen its kind, or both",
     )
-    made.add_argument("--steps", type=int, default=3000)
+    made.add_argument("--steps", type=int, default=2000)
     return made
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train without each part of the tasks in turn, then with all of them."""
-    options = parser().parse_args(arguments)
+    options = parsed(parser(), arguments)
     tables = Tables(options.pool)
     kept = tables.labels.chosen(options.leave_out, options.leave_out_kind)
     tasks = [t for t in tables.named() if tables.names[t] not in kept]
@@ -211,7 +284,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ways = ("task", "kind") if options.fold_by == "both" else (options.fold_by,)
     said = np.stack([crossed(tables, tasks, weights, by, options.steps) for by in ways])
     tell("left out", tables, said[0], [t for t in tables.named() if tables.names[t] in kept])
-    np.savez_compressed(options.out, opinions=said.astype(np.float16), **weights)
+    np.savez_compressed(options.out, opinions=said.astype(np.float16))
+    file = Path(options.out).with_name("names.npz")
+    write(file, options.command, "names", weights, tables.labels.training(kept))
 
 
 def crossed(
@@ -223,7 +298,7 @@ def crossed(
         tables: The pool.
         tasks: Those that may be learned from.
         weights: Networks that have seen all of these; they judge the tasks that are left out.
-        by: `task` or `kind`, see `folds`.
+        by: `task` or `kind`, see `folds`; `none` asks the same networks about all of them.
         steps: Of training each fold's networks.
 
     Returns:
@@ -231,17 +306,18 @@ def crossed(
     """
     said = np.zeros((len(tables.curves), OPINIONS), np.float32)
     for task in tables.named():  # those left out are judged as they will be in earnest
-        said[tables.rows(task)] = ask(weights, tables.meanings[tables.rows(task)])
-    parts = folds(tables, tasks, by)
+        said[tables.rows(task)] = ask(weights, tables.read(task))
+    parts = [] if by == "none" else folds(tables, tasks, by)
     for fold, part in enumerate(parts):
         blind = train(tables, [t for t in tasks if t not in part], steps, fold)
         for task in part:
-            said[tables.rows(task)] = ask(blind, tables.meanings[tables.rows(task)])
+            said[tables.rows(task)] = ask(blind, tables.read(task))
         print(f"by {by}: fold {fold + 1} of {len(parts)}", flush=True)
     tell(f"by {by}", tables, said, tasks)
     rng = np.random.default_rng(2)
     for task in sorted(set(range(len(tables.names))) - set(tables.named())):
-        said[tables.rows(task)] = invented(rng, tables.target[tables.rows(task)])
+        rows = tables.rows(task)
+        said[rows] = invented(rng, tables.target(rows, task))
     return said
 
 
@@ -249,11 +325,25 @@ def tell(title: str, tables: Tables, said: FloatArray, tasks: Sequence[int]) -> 
     """Rank correlations of opinions with ends, kind by kind."""
     for kind in dict.fromkeys(tables.labels.kinds[t] for t in tasks):
         mine = [t for t in tasks if tables.labels.kinds[t] == kind]
-        found = [
-            spearmanr(said[tables.rows(t), 0], tables.target[tables.rows(t), 0])[0] for t in mine
+        found = [agreement(said[tables.rows(t), 0], tables, t) for t in mine]
+        simple = [
+            np.mean([agreement(closeness(tables.read(t)), tables, t) for t in mine])
+            for closeness in (closeness_to_defaults, closeness_to_middle)
         ]
         values = " ".join(f"{value:.2f}" for value in found[:20])
-        print(f"{title} {kind} mean {np.nanmean(found):.2f}: {values}", flush=True)
+        print(
+            f"{title} {kind} mean {np.mean(found):.2f} (documented {simple[0]:.2f}, "
+            f"middle {simple[1]:.2f}): {values}",
+            flush=True,
+        )
+
+
+def agreement(scores: FloatArray, tables: Tables, task: int) -> float:
+    """Rank correlation of scores with how the arms of a task end; 0 where all are alike."""
+    ends = tables.curves[tables.rows(task), tables.table[task][2]]
+    if np.ptp(scores) == 0 or np.ptp(ends) == 0:
+        return 0.0
+    return float(spearmanr(scores, ends)[0])
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from bhpt.beliefs.learned.features import Array
 from bhpt.beliefs.learned.network import Weights
 from bhpt.beliefs.learned.passport import Training
 from bhpt.beliefs.learned.weights import Network, new_passport, write_weights
@@ -77,12 +76,14 @@ def save(
     weights: Weights,
     trained_on: Training,
 ) -> None:
-    """Write weights with a passport, and with the networks that judge names for them."""
-    known: dict[str, Array] = {}
-    if options.knowledge:
-        with np.load(options.knowledge) as file:
-            known = {name: file[name] for name in file if name != "opinions"}
-    arrays = {**known, **{name: np.asarray(w) for name, w in weights.items()}}
+    """Write weights with a passport to the file that was asked for."""
+    write(Path(options.out), options.command, network, weights, trained_on)
+
+
+def write(
+    file: Path, command: str, network: Network, weights: Weights, trained_on: Training
+) -> None:
+    """Write weights with a passport."""
+    arrays = {name: np.asarray(w) for name, w in weights.items()}
     today = datetime.now(UTC).date().isoformat()
-    passport = new_passport(network, arrays, trained_on, options.command, today)
-    write_weights(Path(options.out), arrays, passport)
+    write_weights(file, arrays, new_passport(network, arrays, trained_on, command, today))

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.policy.options import listed
 from benchmarks.policy.worlds import world
@@ -20,11 +21,13 @@ from bhpt.bench.catalogue import in_folder, load
 from bhpt.bench.synthetic import synthetic
 from bhpt.bench.tasks import PACKAGED, Task
 from bhpt.domain import FloatArray, Misuse
-from bhpt.spaces import ROLES
+from bhpt.spaces.tokens import COLUMNS, NAME_HASH
 
 UNITS = 52  # the longest training in the pool
 FEATURES = 16  # columns of configurations that are kept
 ARMS = 2000  # of a task, at most
+NAMES = 12  # hyper-parameters of a task that are kept
+OF_VALUES = COLUMNS - NAME_HASH  # numbers of a token before the hash of its name
 # how often a study is drawn from each suite, relative to the other suites in the pool
 WEIGHTS = {
     "lcbench": 0.2,
@@ -47,7 +50,8 @@ class Source:
         kind: The kind of training, see `bhpt.bench.kinds`.
         improvements: After each unit, best so far, at most 1, [K, T + 1].
         features: Encoded configurations, [K, D].
-        meanings: What their names mean, [K, M]; None where nothing has a name.
+        meanings: Tokens of their hyper-parameters, [K, N, F]; None where nothing has a name.
+        hyperparameters: Names of these; none where nothing has a name.
     """
 
     suite: str
@@ -56,6 +60,7 @@ class Source:
     improvements: FloatArray
     features: FloatArray
     meanings: FloatArray | None = None
+    hyperparameters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -209,20 +214,21 @@ def source(suite: str, task: Task) -> Source:
         )
     if task.epochs > UNITS * task.unit:
         task = replace(task, losses=task.losses[:, : UNITS * task.unit])
-    return Source(suite, task.name, task.kind, by_unit(task), task.features, task.meanings)
+    told = (task.features, task.meanings, task.hyperparameters)
+    return Source(suite, task.name, task.kind, by_unit(task), *told)
 
 
 def pack(tasks: Iterable[Source], out: Path) -> None:
     """Write the pool.
 
-    The file holds `curves` [rows, UNITS + 1] in 65535ths, `features` [rows, FEATURES], `meanings`
-    [rows, roles], and for each task a row of `table`, (first row, rows, units, columns used), of
-    `names`, (suite, name), and of `kinds`.
+    The file holds `curves` [rows, UNITS + 1] in 65535ths, `features` [rows, FEATURES], `tokens`
+    [rows, NAMES, OF_VALUES], and for each task a row of `table`, (first row, rows, units, columns
+    used), of `names`, (suite, name), of `kinds`, and of `hyperparameters`, their names, [NAMES].
 
     Raises:
         Misuse: A task is longer than the pool is wide, has too many arms, or a name twice.
     """
-    curves, features, known, table, names, kinds = [], [], [], [], [], []
+    curves, features, tokens, table, names, kinds, spoken = [], [], [], [], [], [], []
     start = 0
     for source in tasks:
         rows, width = source.improvements.shape
@@ -236,8 +242,8 @@ def pack(tasks: Iterable[Source], out: Path) -> None:
         used = min(FEATURES, source.features.shape[1])
         padded[:, :used] = source.features[:, :used]
         features.append(padded)
-        unknown = np.full((rows, len(ROLES)), np.nan)
-        known.append((unknown if source.meanings is None else source.meanings).astype(np.float32))
+        tokens.append(_tokens(source))
+        spoken.append([*source.hyperparameters[:NAMES], *[""] * NAMES][:NAMES])
         table.append((start, rows, width - 1, used))
         names.append((source.suite, source.name))
         kinds.append(source.kind)
@@ -248,11 +254,21 @@ def pack(tasks: Iterable[Source], out: Path) -> None:
         out,
         curves=np.concatenate(curves),
         features=np.concatenate(features),
-        meanings=np.concatenate(known),
+        tokens=np.concatenate(tokens),
+        hyperparameters=np.array(spoken),
         table=np.array(table),
         names=np.array(names),
         kinds=np.array(kinds),
     )
+
+
+def _tokens(source: Source) -> NDArray[np.float16]:
+    """Tokens without the hashes of names, which training makes anew, [K, NAMES, OF_VALUES]."""
+    found = np.zeros((len(source.improvements), NAMES, OF_VALUES), np.float16)
+    if source.meanings is not None:
+        kept = source.meanings[:, :NAMES, :OF_VALUES]
+        found[:, : kept.shape[1]] = kept
+    return found
 
 
 def parser() -> argparse.ArgumentParser:

@@ -3,10 +3,10 @@
 Stages, each a command of this folder with its output in `--work`:
 
     pool       packs all curves                     pool.npz
-    knowledge  what names tell                      knowledge.npz
+    knowledge  networks that read names             knowledge.npz, names.npz
     policy     the network that chooses arms        policy.npz
     ends       the network that predicts ends       ends.npz
-    install    copies both networks where they are used
+    install    copies the three networks where they are used
 
 A stage that has ended leaves a record of its arguments and of the digests of its inputs. A later
 call does not repeat it unless one of these has changed, so a retraining may be spread over calls
@@ -63,8 +63,8 @@ class Stage:
 def stages(options: argparse.Namespace) -> list[Stage]:
     """All stages up to the one that was asked for, in their order."""
     work = options.work
-    packed, known, policy, ends = (
-        work / f"{name}.npz" for name in ("pool", "knowledge", "policy", "ends")
+    packed, known, policy, ends, names = (
+        work / f"{name}.npz" for name in ("pool", "knowledge", "policy", "ends", "names")
     )
     kept = [
         *_told("--leave-out", ",".join(options.leave_out)),
@@ -98,15 +98,15 @@ def stages(options: argparse.Namespace) -> list[Stage]:
         Stage(
             "install",
             (str(options.out),),
-            (policy, ends),
-            lambda _: install(policy, ends, options.out),
+            (policy, ends, names),
+            lambda _: install(policy, ends, names, options.out),
         ),
     ]
     return every[: STAGES.index(options.until) + 1]
 
 
-def install(policy: Path, ends: Path, out: Path) -> None:
-    """Copy both networks into a folder, without what only training needs.
+def install(policy: Path, ends: Path, names: Path, out: Path) -> None:
+    """Copy the networks into a folder, without what only training needs.
 
     Raises:
         Misuse: One of them does not fit the features of this version.
@@ -115,6 +115,7 @@ def install(policy: Path, ends: Path, out: Path) -> None:
     for file, weights in (
         (policy, read_weights(policy, "policy")),
         (ends, read_weights(ends, "ends")),
+        (names, read_weights(names, "names")),
     ):
         kept = {name: value for name, value in weights.items() if name not in CRITIC}
         write_weights(out / file.name, kept, weights.passport)

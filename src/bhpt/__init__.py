@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bhpt.tuning.finished_units import FinishedUnit
     from bhpt.tuning.options import Options
     from bhpt.tuning.result import Result
-    from bhpt.tuning.tune import open_study, resume, stored, tune
+    from bhpt.tuning.tune import earlier_study, open_study, resume, stored, tune
 
 __version__ = "0.1.0"
 
@@ -79,6 +79,7 @@ __all__ = [
     "__version__",
     "checkpoint",
     "decode_event",
+    "earlier_study",
     "encode_event",
     "forecast_study",
     "open_study",
@@ -127,6 +128,7 @@ _HOMES = {
     "View": "bhpt.domain.view",
     "checkpoint": "bhpt.trainers.function",
     "decode_event": "bhpt.study.codec",
+    "earlier_study": "bhpt.tuning.tune",
     "encode_event": "bhpt.study.codec",
     "forecast_study": "bhpt.reports.forecast",
     "open_study": "bhpt.tuning.tune",

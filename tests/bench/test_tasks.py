@@ -13,7 +13,8 @@ from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import PACKAGED, from_pair
 from bhpt.domain import Misuse, View
 from bhpt.policies.interface import Decision
-from bhpt.spaces import ROLES, encode_roles
+from bhpt.spaces import encode_tokens, infer_ranges
+from bhpt.spaces.tokens import column
 
 
 def write_pair(folder: Path, name: str, loss: object, about: object) -> None:
@@ -47,9 +48,8 @@ def test_names_of_a_table_are_understood(tmp_path: Path) -> None:
     write_pair(tmp_path, "mine", [[3, 2, 1], [5, 2, np.nan]], {"configs": CONFIGS})
     told = load("mine", 0, tmp_path).meanings
     assert told is not None
-    np.testing.assert_array_equal(told, encode_roles(CONFIGS))
-    known = {role for role, column in zip(ROLES, told.T, strict=True) if np.isfinite(column).all()}
-    assert known == {"learning rate", "saturates"}
+    np.testing.assert_array_equal(told, encode_tokens(CONFIGS, infer_ranges(CONFIGS)))
+    assert load("mine", 0, tmp_path).hyperparameters == tuple(CONFIGS[0])
     assert load("synthetic", 0).meanings is None
 
 
@@ -153,7 +153,8 @@ def test_collections_load_by_name_and_by_index(tmp_path: Path) -> None:
     assert sampled.arms == 10
     assert sampled.features.shape == (10, 3)
     assert sampled.meanings is not None
-    assert np.isfinite(sampled.meanings).sum() == 10  # the learning rate of each
+    assert sampled.hyperparameters == ("learning_rate", "b", "c")
+    assert (sampled.meanings[:, :, column("present")] == 1).all()
     other = load("lcbench:higgs", 4, tmp_path, arms=10)
     assert not np.array_equal(sampled.losses, other.losses)
     with pytest.raises(Misuse, match="adult, higgs"):

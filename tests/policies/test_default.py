@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bhpt.beliefs.learned.network_inputs import names_tell
-from bhpt.beliefs.learned.weights import shipped, without_names
+from bhpt.beliefs.learned.weights import shipped_policy, without_names
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import packaged
 from bhpt.domain import Curves, View
@@ -16,7 +16,7 @@ from bhpt.policies.promising import Promising
 from bhpt.policies.registry import make_policy
 from bhpt.policies.sensible import SensiblePolicy
 from bhpt.policies.staged import StagedPolicy
-from bhpt.spaces import encode_roles
+from bhpt.spaces import encode_tokens, infer_ranges
 from tests.policies.test_staged import PARTS, Says
 
 # of the nameless parts 1 is first, 2 last, 3 where budgets are large
@@ -24,8 +24,11 @@ POLICY = DefaultPolicy(Says(7), Says(5), PARTS, Learned().names_tell)
 
 
 def view_of(name: str, left: float, done: int = 0) -> View:
-    """A study of 15 arms that differ in one hyper-parameter, after some units of the first."""
-    configs = [{name: 10.0 ** (-k / 3)} for k in range(15)]
+    """A study of 15 arms that differ in one hyper-parameter, after some units of the first.
+
+    A colour is the same for all of them.
+    """
+    configs = [{name: 1.0 if name == "colour" else 10.0 ** (-k / 3)} for k in range(15)]
     curves = Curves.empty(15, 20)
     for _ in range(done):
         curves = curves.extend(0, np.array([0.5]))
@@ -36,7 +39,7 @@ def view_of(name: str, left: float, done: int = 0) -> View:
         costs=np.ones(15),
         features=np.zeros((15, 1)),
         untrained=1.0,
-        meanings=encode_roles(configs),
+        meanings=encode_tokens(configs, infer_ranges(configs)),
     )
 
 
@@ -81,10 +84,10 @@ def test_equal_values_tell_nothing() -> None:
     """Names are known, but all arms have the same learning rate."""
     view = view_of("learning_rate", 20.0)
     assert view.meanings is not None
-    same = replace(view, meanings=np.tile(view.meanings[:1], (15, 1)))
-    assert names_tell(view, shipped("policy"))
-    assert not names_tell(same, shipped("policy"))
-    assert not names_tell(view, without_names(shipped("policy")))
+    same = replace(view, meanings=np.tile(view.meanings[:1], (15, 1, 1)))
+    assert names_tell(view, shipped_policy())
+    assert not names_tell(same, shipped_policy())
+    assert not names_tell(view, without_names(shipped_policy()))
 
 
 def test_nothing_is_decided_where_nothing_can_run() -> None:

@@ -19,7 +19,7 @@ from bhpt.domain import FloatArray
 from bhpt.policies.interface import Decision, Explanation, Policy
 from bhpt.policies.learned import Learned, likeliest
 from bhpt.policies.registry import make_policy
-from bhpt.spaces import ROLES
+from bhpt.spaces.tokens import COLUMNS
 from tests.beliefs.learned.cases import named, some_meanings, study, with_losses
 
 NEVER = -1e9  # what the network says of an arm that cannot run
@@ -234,7 +234,7 @@ def lying(task: Task) -> Task:
 
 def nameless(task: Task) -> Task:
     """The task as if nobody knew its hyper-parameters' names."""
-    return replace(task, meanings=np.full((task.arms, len(ROLES)), np.nan))
+    return replace(task, meanings=np.zeros((task.arms, 1, COLUMNS)))
 
 
 @pytest.mark.parametrize("name", PACKAGED)

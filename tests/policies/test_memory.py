@@ -7,7 +7,7 @@ import pytest
 
 from bhpt.bench.baselines.registry import make_policy, names
 from bhpt.domain import Curves, FloatArray, Memory, View
-from bhpt.spaces import encode_roles
+from bhpt.spaces import encode_tokens, infer_ranges
 
 ARMS, EPOCHS, BUDGET = 9, 6, 14
 NEEDS = {"smac": "smac"}
@@ -23,7 +23,8 @@ class Table:
         self.losses = end + (2 - end) * fall
         self.features = rng.uniform(size=(ARMS, 2))
         rates = 10.0 ** rng.uniform(-4, 0, ARMS)
-        self.meanings = encode_roles([{"learning_rate": float(rate)} for rate in rates])
+        configs = [{"learning_rate": float(rate)} for rate in rates]
+        self.meanings = encode_tokens(configs, infer_ranges(configs))
         self.seed = seed
 
     def view(self, curves: Curves, memory: Memory) -> View:

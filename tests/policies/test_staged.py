@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bhpt.beliefs.learned.ends import LearnedPredictor
-from bhpt.beliefs.learned.weights import shipped, without_names, write_weights
+from bhpt.beliefs.learned.weights import shipped, write_weights
 from bhpt.beliefs.predictor import Predictor
 from bhpt.bench.peers import registry
 from bhpt.bench.simulate import simulate
@@ -118,7 +118,7 @@ def test_a_small_budget_is_the_learned_policys_and_a_large_one_begins_with_bhpts
     losses = 1 - np.cumsum(rng.uniform(0, 0.05, size=(12, 10)), axis=1)
     task = Task("t", losses, 1.0, 1, rng.uniform(size=(12, 2)))
     small = simulate(task, make_policy("nameless"), 10, 0)
-    learned = Learned(without_names(shipped("policy")))
+    learned = Learned(shipped("policy"))
     np.testing.assert_array_equal(small.arms, simulate(task, learned, 10, 0).arms)
     large = simulate(task, make_policy("nameless"), 30, 0)
     np.testing.assert_array_equal(
@@ -141,6 +141,9 @@ def test_weights_of_both_networks_can_come_from_a_folder(tmp_path: Path) -> None
         make_policy(f"default:{tmp_path}")
     ends_of = {key: 3 * value for key, value in shipped("ends").items()}
     write_weights(tmp_path / "ends.npz", ends_of, shipped("ends").passport)
+    with pytest.raises(Misuse, match=r"names\.npz cannot be read"):
+        make_policy(f"default:{tmp_path}")
+    write_weights(tmp_path / "names.npz", shipped("names"), shipped("names").passport)
     learned, nameless, guard = (
         make_policy(f"{name}:{tmp_path}") for name in ("learned", "nameless", "default")
     )

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bhpt.spaces import Space, encode_configs, encode_roles
+from bhpt.spaces import Space, encode_configs, encode_tokens, infer_ranges
 from bhpt.study.arm_list import ArmList
 
 _SPACE = Space.of({"lr": (1e-5, 10.0, "log"), "gamma": (0.0, 2.0), "opt": ["adam", "sgd"]})
@@ -23,7 +23,7 @@ _BATCHES = st.lists(st.lists(_CONFIG, min_size=1, max_size=4), min_size=1, max_s
 def test_batches_equal_all_at_once(
     batches: list[list[dict[str, object]]], declared: bool, looks: bool, latest_first: bool
 ) -> None:
-    """What a name means may change with new values: then it changes for all arms."""
+    """Ranges of a list may change with new values: then they change for all arms."""
     space = _SPACE.text if declared else None
     arms, configs = ArmList.of(space, batches[0]), list(batches[0])
     lists = [(arms, list(configs))]
@@ -38,7 +38,8 @@ def test_batches_equal_all_at_once(
     for made, whole in lists:
         wanted = _SPACE.encode(whole) if declared else encode_configs(whole)
         np.testing.assert_array_equal(made.features, wanted)
-        np.testing.assert_array_equal(made.meanings, encode_roles(whole))
+        ranges = _SPACE.ranges if declared else infer_ranges(whole)
+        np.testing.assert_array_equal(made.meanings, encode_tokens(whole, ranges))
         assert made.configs == whole
         assert all(made.has(config) for config in whole)
 

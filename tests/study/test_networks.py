@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -15,7 +16,7 @@ from tests.study.cases import CONFIGS, Greedy, into
 
 def weights_in(folder: Path, factor: float) -> str:
     """Policy `learned` with weights of its own."""
-    parts: tuple[Network, ...] = ("policy", "ends")
+    parts: tuple[Network, ...] = get_args(Network)
     folder.mkdir(exist_ok=True)
     for part in parts:
         arrays = {name: factor * value for name, value in shipped(part).items()}
@@ -33,7 +34,7 @@ def plan_of(log: MemoryLog) -> Plan:
 def test_a_study_notes_the_weights_of_its_policy(name: str) -> None:
     log = MemoryLog()
     Study(CONFIGS, "10 epochs", policy=name, keep=into(log))
-    expected = {"policy": shipped("policy").digest, "ends": shipped("ends").digest}
+    expected = {name: shipped(name).digest for name in get_args(Network)}
     assert plan_of(log).networks == networks(name) == expected
     assert note_of_other_weights(plan_of(log)) is None
 

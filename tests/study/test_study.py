@@ -9,7 +9,8 @@ from bhpt.domain import Misuse, View
 from bhpt.domain.budget import Budget
 from bhpt.domain.objective import Direction
 from bhpt.policies.interface import Decision, Explanation
-from bhpt.spaces import ROLES, encode_roles
+from bhpt.spaces import Space, encode_tokens, infer_ranges
+from bhpt.spaces.tokens import COLUMNS, column
 from bhpt.study import AskedUnit, MemoryLog, Study, fold, look
 from bhpt.study.deciding import sentence
 from bhpt.study.events import Decided, Event, Observed, Rejected, SessionStarted
@@ -242,11 +243,11 @@ def test_policies_are_told_what_names_mean(space: Any, asked: int, workers: int)
     configs = study.state.configs
     for view in spy.views:
         assert view.meanings is not None
-        assert view.meanings.shape == (view.arms, len(ROLES))
-        np.testing.assert_array_equal(view.meanings, encode_roles(configs[: view.arms]))
-        rate = view.meanings[:, ROLES.index("learning rate")]
-        assert np.isfinite(rate).all()
-        assert np.isfinite(view.meanings).sum() == view.arms  # nothing is known of x
+        assert view.meanings.shape == (view.arms, 2, COLUMNS)
+        there = configs[: view.arms]
+        ranges = Space.of(space).ranges if isinstance(space, dict) else infer_ranges(there)
+        np.testing.assert_array_equal(view.meanings, encode_tokens(there, ranges))
+        assert (view.meanings[:, :, column("present")] == 1).all()
     added = spy.views[-1].arms > spy.views[0].arms
     assert added == (isinstance(space, dict) and asked > 5)
 

@@ -17,7 +17,7 @@ from bhpt.bench.table import ResultRow, RunKey
 from bhpt.domain import Misuse
 from bhpt.policies.registry import TRAINED
 
-NETWORKS: tuple[Network, ...] = ("policy", "ends")
+NETWORKS: tuple[Network, ...] = ("policy", "ends", "names")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from bhpt.bench.baselines.truth import Truth
 from bhpt.bench.kinds import kind_of
 from bhpt.domain import FloatArray, Misuse
-from bhpt.spaces import encode_configs, encode_roles
+from bhpt.spaces import encode_configs, encode_tokens, infer_ranges
 
 PACKAGED = ("resnet_cifar10", "arch_cifar10", "arch2_cifar10", "fcnet_mnist", "vae_mnist")
 
@@ -29,8 +29,9 @@ class Task:
         features: Encoded configurations, [K, D].
         groups: Family of each arm, for shares by architecture, or empty.
         truth: The model that it was drawn from, if it was.
-        meanings: What configurations say by their names, [K, M], if they have any.
+        meanings: Tokens of the hyper-parameters, [K, N, F], if they have names.
         kind: The kind of training, empty if nobody has said it.
+        hyperparameters: Their names, in the order of the tokens.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Task:
     truth: Truth | None = None
     meanings: FloatArray | None = None
     kind: str = ""
+    hyperparameters: tuple[str, ...] = ()
 
     @property
     def arms(self) -> int:
@@ -83,6 +85,7 @@ def from_table(
     starts = table[:, 0][np.isfinite(table[:, 0])]
     if not np.isfinite(table[:, 1:]).any() or not starts.size:
         raise Misuse(f"task {name}: no finite loss in its table")
+    ranges = infer_ranges(configs)
     return Task(
         name,
         table[:, 1:],
@@ -90,8 +93,9 @@ def from_table(
         unit,
         encode_configs(configs),
         groups,
-        meanings=encode_roles(configs),
+        meanings=encode_tokens(configs, ranges),
         kind=kind,
+        hyperparameters=tuple(ranges),
     )
 
 

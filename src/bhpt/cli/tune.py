@@ -182,6 +182,13 @@ def tune(
         str,
         typer.Option(help="If the study is there already: error, or resume to go on with it."),
     ] = "error",
+    learn_from: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An earlier study to learn from, its file or address; may be repeated.",
+            metavar="STUDY",
+        ),
+    ] = None,
     untrained_loss: Annotated[
         float | None, typer.Option(help="The metric of an untrained model, if you know it.")
     ] = None,
@@ -243,6 +250,7 @@ def tune(
             if_exists=_if_exists(if_exists),
             track=track or (),
             progress=shown,
+            learn_from=learn_from or (),
             options=options,
             executor=executor,
             note=_to_stderr,

@@ -34,8 +34,10 @@ class View:
             lane of several, so it shortens the other arms' horizon by a part of it only.
         split: Workers that share a total: one arm is trained by one worker at a time, so while
             all are kept busy it gets its part of what is left, but at least its next unit.
-        meanings: What configurations say by the names of their hyper-parameters, in units that
-            are the same in every study, NaN where that is unknown, [K, M]; None if nobody asked.
+        meanings: One token for each hyper-parameter of each arm: its name, value and range as
+            numbers, zero where an arm lacks it, [K, N, F]; None if there are no names.
+        earlier: Expected rank of each arm by earlier studies, about -1/2 to 1/2, 0 where they
+            tell nothing, [K]; None if there are none.
         startable: Arms that may start a unit, [K]; None for all. The others have no horizon,
             unless a unit of theirs is in flight.
         first_arms: How many arms the study started with; those added later follow them. None if
@@ -56,6 +58,7 @@ class View:
     lanes: int = 1
     split: int = 1
     meanings: FloatArray | None = None
+    earlier: FloatArray | None = None
     startable: BoolArray | None = None
     first_arms: int | None = None
     expected: int = 0
@@ -69,6 +72,8 @@ class View:
             raise Misuse("costs and features must have one row for each arm")
         if self.meanings is not None and len(self.meanings) != self.curves.arms:
             raise Misuse("meanings must have one row for each arm")
+        if self.earlier is not None and self.earlier.shape != (self.curves.arms,):
+            raise Misuse("earlier studies must expect one rank of each arm")
         if self.startable is not None and self.startable.shape != (self.curves.arms,):
             raise Misuse("startable must say yes or no of each arm")
         if not 1 <= self.started_with <= self.curves.arms:

@@ -17,7 +17,7 @@ import numpy as np
 from bhpt.beliefs.learned.ends import LearnedPredictor
 from bhpt.beliefs.learned.network import preferences, trunk
 from bhpt.beliefs.learned.network_inputs import Sight, names_tell, see
-from bhpt.beliefs.learned.weights import NetworkWeights, shipped
+from bhpt.beliefs.learned.weights import NetworkWeights, shipped, shipped_policy
 from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import BoolArray, FloatArray, View
 from bhpt.policies.interface import Decision, Explanation, PredictingPolicy
@@ -34,7 +34,7 @@ class Learned(PredictingPolicy):
         ends: The study's predictor, shown beside the choice.
     """
 
-    weights: NetworkWeights = field(default_factory=lambda: shipped("policy"))
+    weights: NetworkWeights = field(default_factory=shipped_policy)
     ends: Predictor = field(default_factory=lambda: LearnedPredictor(shipped("ends")))
 
     @property

@@ -14,6 +14,7 @@ from bhpt.beliefs.learned.weights import (
     NetworkWeights,
     read_weights,
     shipped,
+    with_names,
     without_names,
 )
 from bhpt.beliefs.scale import Scale
@@ -151,9 +152,9 @@ def names() -> list[str]:
 def make_policy(name: str) -> Policy:
     """A fresh policy by its name.
 
-    `default:FOLDER`, `learned:FOLDER` and `nameless:FOLDER` decide with the weights `policy.npz`
-    and `ends.npz` in a folder, such as those of networks that have never seen the tasks of a
-    benchmark.
+    `default:FOLDER`, `learned:FOLDER` and `nameless:FOLDER` decide with the weights `policy.npz`,
+    `ends.npz` and `names.npz` in a folder, such as those of networks that have never seen the
+    tasks of a benchmark.
 
     Raises:
         Misuse: No policy that people tune with has this name.
@@ -175,15 +176,16 @@ def make_policy(name: str) -> Policy:
 
 def _learned_in(folder: Path) -> Learned:
     """The learned policy with the weights in a folder."""
-    policy, ends = _weights_in(folder)
-    return Learned(policy, LearnedPredictor(ends))
+    policy, ends, names = _weights_in(folder)
+    return Learned(with_names(policy, names), LearnedPredictor(ends))
 
 
-def _weights_in(folder: Path) -> tuple[NetworkWeights, NetworkWeights]:
-    """The weights of the network that chooses and of the one that predicts, from a folder."""
+def _weights_in(folder: Path) -> tuple[NetworkWeights, NetworkWeights, NetworkWeights]:
+    """The networks that choose, predict and read names, from a folder."""
     return (
         read_weights(folder / "policy.npz", "policy"),
         read_weights(folder / "ends.npz", "ends"),
+        read_weights(folder / "names.npz", "names"),
     )
 
 
@@ -196,5 +198,6 @@ def networks(name: str) -> dict[str, str]:
     plain, _, folder = name.partition(":")
     if plain not in _TRAINED:
         return {}
-    both = _weights_in(Path(folder)) if folder else (shipped("policy"), shipped("ends"))
-    return {weights.passport.network: weights.passport.arrays for weights in both}
+    shipped_ones = (shipped("policy"), shipped("ends"), shipped("names"))
+    used = _weights_in(Path(folder)) if folder else shipped_ones
+    return {weights.passport.network: weights.passport.arrays for weights in used}

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from bhpt.spaces.configs import Config, plain_config
 from bhpt.spaces.inferred_ranges import encode_configs
-from bhpt.spaces.name_roles import ROLES, encode_roles
+from bhpt.spaces.ranges import infer_ranges
 from bhpt.spaces.spread import NEAR
+from bhpt.spaces.tokens import encode_tokens
 
 if TYPE_CHECKING:
     from bhpt.spaces.files import load_configs, load_space
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NEAR",
-    "ROLES",
     "Config",
     "Space",
     "encode_configs",
-    "encode_roles",
+    "encode_tokens",
+    "infer_ranges",
     "load_configs",
     "load_space",
     "parse_space",

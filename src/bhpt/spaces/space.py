@@ -16,6 +16,7 @@ import numpy as np
 from bhpt.domain import FloatArray, Misuse
 from bhpt.spaces.columns import NEUTRAL, indicator, join, one_hot, scatter
 from bhpt.spaces.configs import Config, identity, plain_config, plain_configs
+from bhpt.spaces.ranges import Choices, NumberRange, Range, Scale, infer_range, is_number
 from bhpt.spaces.sampling import draw, draw_near
 from bhpt.spaces.short_form import first_line, from_short_form
 from bhpt.spaces.spread import NEAR, apart, near_copies
@@ -23,6 +24,14 @@ from bhpt.spaces.spread import NEAR, apart, near_copies
 _DRAWS = 8  # batches drawn before the space counts as full
 _FULL = 0.05  # it does, too, when less than this part of a batch is new
 _CHILDREN = 8  # steps away from a good configuration that are tried
+
+# hyper-parameters that may be declared on a logarithmic scale
+_SCALED = (
+    ConfigSpace.UniformFloatHyperparameter,
+    ConfigSpace.UniformIntegerHyperparameter,
+    ConfigSpace.NormalFloatHyperparameter,
+    ConfigSpace.NormalIntegerHyperparameter,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +91,11 @@ class Space:
     def parameters(self) -> dict[str, Any]:
         """ConfigSpace's hyper-parameters by name, in the space's order."""
         return dict(self._space.items())
+
+    @cached_property
+    def ranges(self) -> dict[str, Range]:
+        """The declared range of each hyper-parameter, in the space's order."""
+        return {name: _range(parameter) for name, parameter in self._space.items()}
 
     def encode(self, configs: Sequence[Mapping[str, object]]) -> FloatArray:
         """Encode configurations to numbers in [0, 1], whatever other configurations there are.
@@ -268,6 +282,22 @@ def _encode(parameter: Any, values: list[Any]) -> tuple[FloatArray, float]:  # n
         return np.zeros((0, 1)), NEUTRAL
     vector = np.asarray(parameter.to_vector(np.asarray(values)), float)
     return np.clip(vector, 0.0, 1.0)[:, None], NEUTRAL
+
+
+def _range(parameter: Any) -> Range:  # noqa: ANN401  # ConfigSpace's generic base
+    """The range of one hyper-parameter; ranked numbers count as numbers."""
+    if isinstance(parameter, ConfigSpace.CategoricalHyperparameter):
+        return Choices(len(parameter.choices))
+    if isinstance(parameter, ConfigSpace.Constant):
+        return Choices(1)
+    if isinstance(parameter, ConfigSpace.OrdinalHyperparameter):
+        ranked = list(parameter.sequence)
+        if not all(is_number(value) for value in ranked):
+            return Choices(len(ranked))
+        return infer_range(ranked)
+    whole = isinstance(parameter, ConfigSpace.hyperparameters.IntegerHyperparameter)
+    scale: Scale = "log" if isinstance(parameter, _SCALED) and parameter.log else "linear"
+    return NumberRange(float(parameter.lower), float(parameter.upper), scale, whole)
 
 
 def _places(name: str, values: list[Any], choices: list[Any]) -> list[int]:

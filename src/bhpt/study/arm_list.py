@@ -4,7 +4,7 @@ Arms are only ever added, and an earlier list of arms never changes. Whatever is
 configuration is worked out once, when it is asked for, however often arms are added.
 
 Notation:
-    K  arms, D  features, M  roles.
+    K  arms, D  features, N  hyper-parameters, F  numbers of a token.
 """
 
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
+from bhpt.beliefs.earlier_studies import EarlierExpert, EarlierStudy
 from bhpt.domain import FloatArray
 from bhpt.domain.growing import GrowingList, GrowingRows
-from bhpt.spaces import Config, encode_configs
+from bhpt.spaces import Config, encode_configs, encode_tokens, infer_ranges
 from bhpt.spaces.configs import identity
-from bhpt.spaces.name_roles import NameRoles, encode_roles, read_roles
 
 if TYPE_CHECKING:
     from bhpt.spaces import Space
@@ -37,12 +37,15 @@ class _Readings:
 
     Args:
         space: The declared space's text, None if the user listed the configurations.
+        earlier: Earlier studies that are learned from.
     """
 
-    def __init__(self, space: str | None) -> None:
+    def __init__(self, space: str | None, earlier: tuple[EarlierStudy, ...] = ()) -> None:
         self._space = space
+        self._earlier = earlier
+        self._expert: EarlierExpert | None = None
+        self._expected: GrowingRows | None = None
         self._encoded: GrowingRows | None = None
-        self._roles = NameRoles({}, {})
         self._read: GrowingRows | None = None
         self._arm_of: dict[str, int] = {}
         self._identified = 0
@@ -62,23 +65,31 @@ class _Readings:
         return self._encoded.array[: len(configs)]
 
     def meanings(self, configs: GrowingList[Config]) -> FloatArray:
-        """Configurations as far as names tell what is meant, [K, M].
+        """Tokens of the hyper-parameters, [K, N, F].
 
-        A name may turn out to mean something else in the light of new values: then all are read
-        again.
+        The ranges of a list are inferred from all of it; those of a space are declared, so each
+        configuration is read once.
         """
+        if self._space is None:
+            return encode_tokens(configs, infer_ranges(configs))
         known = 0 if self._read is None else self._read.length
-        if known > len(configs):
-            return encode_roles(configs)
         if self._read is None or known < len(configs):
-            added = configs[known:]
-            roles = self._roles.plus(added)
-            if roles.agrees_with(self._roles):
-                self._read = _below(self._read, read_roles(added, roles))
-            else:
-                self._read = GrowingRows.of(read_roles(configs, roles))
-            self._roles = roles
-        return self._read.array
+            rows = encode_tokens(configs[known:], space_of(self._space).ranges)
+            self._read = _below(self._read, rows)
+        return self._read.array[: len(configs)]
+
+    def earlier(self, configs: GrowingList[Config]) -> FloatArray | None:
+        """Expected ranks by earlier studies, [K]; None without any."""
+        if not self._earlier:
+            return None
+        if self._space is None:
+            return EarlierExpert(self._earlier, infer_ranges(configs)).ranks(configs)
+        if self._expert is None:
+            self._expert = EarlierExpert(self._earlier, space_of(self._space).ranges)
+        known = 0 if self._expected is None else self._expected.length
+        if self._expected is None or known < len(configs):
+            self._expected = _below(self._expected, self._expert.ranks(configs[known:]))
+        return self._expected.array[: len(configs)]
 
     def first(self, configs: GrowingList[Config], wanted: Config) -> int | None:
         """The first arm with a configuration, among those of any list that shares this."""
@@ -98,18 +109,25 @@ class ArmList:
 
     Attributes:
         space: The declared space's text; None if the user listed the configurations.
+        past: Earlier studies that are learned from.
         configs: The configuration of every arm.
         readings: What was worked out of them, shared while arms are only added.
     """
 
     space: str | None
+    past: tuple[EarlierStudy, ...]
     configs: GrowingList[Config]
     readings: _Readings
 
     @classmethod
-    def of(cls, space: str | None, configs: Sequence[Config]) -> "ArmList":
+    def of(
+        cls,
+        space: str | None,
+        configs: Sequence[Config],
+        past: tuple[EarlierStudy, ...] = (),
+    ) -> "ArmList":
         """The first arms."""
-        return cls(space, GrowingList(configs), _Readings(space))
+        return cls(space, past, GrowingList(configs), _Readings(space, past))
 
     def __len__(self) -> int:
         return len(self.configs)
@@ -121,8 +139,13 @@ class ArmList:
 
     @cached_property
     def meanings(self) -> FloatArray:
-        """Configurations as far as names tell what is meant, [K, M]."""
+        """Tokens of the hyper-parameters, [K, N, F]."""
         return self.readings.meanings(self.configs)
+
+    @cached_property
+    def earlier(self) -> FloatArray | None:
+        """Expected ranks by earlier studies, [K]; None without any."""
+        return self.readings.earlier(self.configs)
 
     def find(self, config: Config) -> int | None:
         """The first arm with this configuration, None if there is none."""
@@ -137,4 +160,5 @@ class ArmList:
         """The arms with some added."""
         configs = self.configs.plus(added)
         shared = configs.shares(self.configs)
-        return ArmList(self.space, configs, self.readings if shared else _Readings(self.space))
+        readings = self.readings if shared else _Readings(self.space, self.past)
+        return ArmList(self.space, self.past, configs, readings)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bhpt.beliefs.earlier_studies import EarlierStudy, summary
 from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.policies.registry import networks
@@ -14,6 +15,7 @@ from bhpt.spaces import Config
 from bhpt.spaces.configs import identity, plain_config
 from bhpt.study.events import ArmsAdded, Enqueued, StudyCreated
 from bhpt.study.plan import Plan, Search, Training
+from bhpt.study.state import State
 
 if TYPE_CHECKING:
     from bhpt.spaces import Space
@@ -44,6 +46,7 @@ def first_events(
     objective: Objective | None = None,
     initial: Sequence[Mapping[str, object]] = (),
     fixed: Mapping[str, object] | None = None,
+    earlier: tuple[EarlierStudy, ...] = (),
 ) -> tuple[StudyCreated, ArmsAdded, *tuple[Enqueued, ...]]:
     """The creation of a study and its first arms.
 
@@ -60,6 +63,7 @@ def first_events(
         initial: Configurations that are tried first, in this order. A default that the space
             declares comes before them.
         fixed: Hyper-parameters that are not tuned but have these values.
+        earlier: What earlier studies showed.
 
     Raises:
         Misuse: If any of it makes no sense.
@@ -81,7 +85,7 @@ def first_events(
     if training.untrained is not None:
         training = replace(training, untrained=metric.to_loss(training.untrained))
     weights = networks(policy)
-    plan = Plan(budget, seed, policy, workers, trainer, training, search, weights, metric)
+    plan = Plan(budget, seed, policy, workers, trainer, training, search, weights, metric, earlier)
     queue = (Enqueued(tuple(range(len(first)))),) if first else ()
     return StudyCreated(plan), arms, *queue
 
@@ -133,6 +137,13 @@ def _refuse_nonsense(seed: int, training: Training) -> None:
         )
     if training.untrained is not None and not math.isfinite(training.untrained):
         raise Misuse(f"the loss of an untrained model must be finite, not {training.untrained}")
+
+
+def summarised(state: State) -> EarlierStudy:
+    """What a new study keeps of this one: configurations that were trained, and their ranks."""
+    if state.curves is None:
+        return EarlierStudy((), ())
+    return summary(state.curves, state.configs)
 
 
 def note_of_other_weights(plan: Plan) -> str | None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from bhpt.beliefs.earlier_studies import MOST_STUDIES, EarlierStudy
 from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
 
@@ -79,6 +80,7 @@ class Plan:
         networks: Digests of the weights that the policy decided with at the start, by network;
             empty if it has none or nobody noted them.
         objective: Which metric decides what is best; everything inside the study is a loss.
+        earlier: What earlier studies showed that this one learns from.
     """
 
     budget: Budget
@@ -90,6 +92,7 @@ class Plan:
     search: Search = field(default_factory=Search)
     networks: dict[str, str] = field(default_factory=dict)
     objective: Objective = field(default_factory=Objective)
+    earlier: tuple[EarlierStudy, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what would fail far away."""
@@ -97,5 +100,9 @@ class Plan:
             raise Misuse(f"a study needs at least one worker, not {self.workers}")
         if self.seed < 0:
             raise Misuse(f"a seed is a whole number from 0, not {self.seed}")
+        if len(self.earlier) > MOST_STUDIES:
+            raise Misuse(
+                f"a study learns from at most {MOST_STUDIES} earlier ones, not {len(self.earlier)}"
+            )
         if self.budget.amount < self.budget.rules.required(self.training.step):
             raise Misuse(f"a budget of {self.budget} does not buy one step of training")

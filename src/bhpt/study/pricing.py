@@ -107,6 +107,7 @@ def _view(state: State, prospects: Prospects, startable: BoolArray) -> View:
         lanes=side_by_side if shared else 1,
         split=1 if shared else side_by_side,
         meanings=state.meanings,
+        earlier=state.earlier,
         startable=startable,
         first_arms=state.first_arms,
     )

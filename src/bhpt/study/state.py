@@ -174,8 +174,13 @@ class State:
 
     @property
     def meanings(self) -> FloatArray | None:
-        """Configurations as far as names tell what is meant, [K, M]; None until there are arms."""
+        """Tokens of the hyper-parameters, [K, N, F]; None until there are arms."""
         return None if self.arms is None else self.arms.meanings
+
+    @property
+    def earlier(self) -> FloatArray | None:
+        """Ranks of the arms that earlier studies expect, [K]; None without any."""
+        return None if self.arms is None else self.arms.earlier
 
     @property
     def clock(self) -> float:
@@ -292,7 +297,7 @@ def _(event: ArmsAdded, state: State) -> State:
         raise Misuse("the study is damaged: no arms were added")
     children = _children(state, event)
     if state.arms is None or state.curves is None:
-        arms = ArmList.of(state.plan.search.space, event.configs)
+        arms = ArmList.of(state.plan.search.space, event.configs, state.plan.earlier)
         curves = Curves.empty(len(arms), state.plan.training.epochs)
     else:
         arms = state.arms.plus(event.configs)

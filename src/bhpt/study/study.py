@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from bhpt.beliefs.earlier_studies import EarlierStudy
 from bhpt.domain import Failure, FailureKind, Memory, Misuse, Objective, Unit, UnitResult, Usage
 from bhpt.domain.budget import Budget
 from bhpt.domain.closing import Closing
@@ -20,6 +21,7 @@ from bhpt.study.creation import (
     default_epochs,
     first_events,
     note_of_other_weights,
+    summarised,
     wanted_config,
 )
 from bhpt.study.deciding import next_unit
@@ -80,6 +82,8 @@ class Study(Closing):
         mode: Whether it is minimised ("min") or maximised ("max").
         initial: Configurations to try first.
         fixed: Hyper-parameters that are not tuned but have these values.
+        learn_from: Earlier studies, `Study` objects or what `earlier_study` read from a file; what
+            they showed is one more opinion, trusted as it proves right.
     """
 
     def __init__(
@@ -98,6 +102,7 @@ class Study(Closing):
         mode: Direction = "min",
         initial: Sequence[Mapping[str, object]] = (),
         fixed: Mapping[str, object] | None = None,
+        learn_from: Sequence["Study | EarlierStudy"] = (),
     ) -> None:
         parsed = Budget.parse(budget)
         epochs = default_epochs(parsed, unit) if max_epochs is None else max_epochs
@@ -111,6 +116,9 @@ class Study(Closing):
             objective=Objective(metric, mode),
             initial=initial,
             fixed=fixed,
+            earlier=tuple(
+                summarised(one.state) if isinstance(one, Study) else one for one in learn_from
+            ),
         )
         self._begin(Journal(keep(first)), policy, time.monotonic, restart=True)
 

@@ -9,14 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
 
+from bhpt.beliefs.earlier_studies import EarlierStudy
 from bhpt.domain import Memory, Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.domain.objective import Direction
 from bhpt.policies.interface import Policy, refuse_side_by_side
 from bhpt.policies.registry import make_policy
-from bhpt.storage import Address, Exists, create_store, open_store
+from bhpt.storage import Address, Exists, create_store, open_store, read_store
 from bhpt.study import Keep, Study, Training, fold
-from bhpt.study.creation import default_epochs, first_events
+from bhpt.study.creation import default_epochs, first_events, summarised
 from bhpt.study.study import policy_name
 from bhpt.trackers import Tracker, find_tracker
 from bhpt.trainers.specs import TrainerSpec, check_names, spec_of, spec_to_json
@@ -61,6 +62,24 @@ def open_study(
     return Study.resume(open_store(where), policy, restart=restart)
 
 
+def earlier_study(where: str | Path) -> EarlierStudy:
+    """What a new study can learn from one that is kept: `Study(…, learn_from=[…])`.
+
+    Nothing is locked or written.
+
+    Raises:
+        Misuse: There is none, it is damaged, or a newer version wrote it.
+    """
+    with read_store(where) as reader:
+        return summarised(fold(event for event, _ in reader.stream()))
+
+
+def _earlier(given: str | Path | Study | EarlierStudy) -> EarlierStudy:
+    if isinstance(given, str | Path):
+        return earlier_study(given)
+    return summarised(given.state) if isinstance(given, Study) else given
+
+
 def _warn(note: str) -> None:
     """As a warning to whoever called `tune` or `resume`."""
     warnings.warn(note, stacklevel=3)
@@ -90,6 +109,7 @@ def tune(
     gpus_per_worker: float | None = None,
     track: Sequence[str | Tracker] = (),
     progress: bool | Mode = False,
+    learn_from: Sequence[str | Path | Study | EarlierStudy] = (),
     options: Options = Options(),  # noqa: B008  # frozen
     watch: Watch | None = None,
     memory: Memory | None = None,
@@ -125,6 +145,8 @@ def tune(
         track: Where else curves are written, one run an arm: names such as "tensorboard" or
             "mlflow:sqlite:///mlflow.db", or objects.
         progress: Whether to show progress: live on a terminal, plain lines elsewhere; or how.
+        learn_from: Earlier studies by file or address, as `Study` objects, or as `earlier_study`
+            reads them; what they showed is one more opinion, trusted as it proves right.
         options: How the session runs.
         watch: Called now and then with the study and what runs, instead of `progress`.
         memory: Holds what the study's predictor prepares, for a `watch` that predicts too.
@@ -159,6 +181,7 @@ def tune(
         objective=Objective(metric, mode),
         initial=initial,
         fixed=fixed,
+        earlier=tuple(_earlier(one) for one in learn_from),
     )
     check_names(spec, fold(first).configs)
     address = Address.parse(study if study is not None else _new_study(spec))

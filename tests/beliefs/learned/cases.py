@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from bhpt.beliefs.learned.features import NOISE
-from bhpt.beliefs.learned.weights import shipped
+from bhpt.beliefs.learned.weights import shipped_policy
 from bhpt.domain import BoolArray, Curves, FloatArray, View
-from bhpt.spaces import ROLES
+from bhpt.spaces import encode_tokens
+from bhpt.spaces.ranges import NumberRange
 
 UNTRAINED = 2.0
-KNOWING = shipped("policy")  # the network whose knowledge of names the tests ask for
+KNOWING = shipped_policy()  # the network whose knowledge of names the tests ask for
 
 
 def curves_of(rng: np.random.Generator, arms: int, epochs: int) -> FloatArray:
@@ -50,12 +51,23 @@ def with_losses(view: View, losses: FloatArray, **others: Any) -> View:
     return replace(view, curves=replace(view.curves, losses=losses), **others)
 
 
+NAMES = ("learning_rate", "momentum", "max_depth", "dropout", "p1", "weight_decay")
+
+
 def some_meanings(seed: int, arms: int, known: float = 0.6) -> FloatArray:
-    """What names might say: a role is known for all arms, for none or for some, [K, M]."""
+    """Tokens of random configurations, in which a hyper-parameter may be absent, [K, N, F]."""
     rng = np.random.default_rng((seed, 8))
-    chance = rng.choice([0.0, known, 1.0], len(ROLES))
-    said = 1.5 * rng.standard_normal((arms, len(ROLES)))
-    return np.where(rng.random(said.shape) < chance, said, np.nan)
+    chance = rng.choice([known, 1.0], len(NAMES))
+    configs = [
+        {
+            name: float(10.0 ** rng.uniform(-4, 0))
+            for name, c in zip(NAMES, chance, strict=True)
+            if name == "learning_rate" or rng.random() < c
+        }
+        for _ in range(arms)
+    ]
+    ranges = {name: NumberRange(1e-4, 1.0, "log") for name in NAMES}
+    return encode_tokens(configs, ranges)
 
 
 def named(seed: int, arms: int = 9, **others: Any) -> View:

@@ -8,14 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from bhpt.beliefs import experts
 from bhpt.beliefs.learned.features import NOISE, OPINIONS, Geometry, Moment, features, geometry
-from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.beliefs.learned.network import preferences, trunk
-from bhpt.beliefs.learned.network_inputs import after_trying, looked_at, observe, see, tried_too
+from bhpt.beliefs.learned.network_inputs import (
+    after_trying,
+    looked_at,
+    observe,
+    see,
+    tried_too,
+)
+from bhpt.beliefs.learned.network_inputs import expected as expected_of
 from bhpt.beliefs.learned.schema import OPINION_NAMES, STUDY_FEATURES, arm_column
 from bhpt.domain import Curves, FloatArray, IntArray, Memory, View
 from bhpt.policies.learned import Learned
-from bhpt.spaces import ROLES, encode_roles
+from bhpt.spaces import encode_tokens, infer_ranges
+from bhpt.spaces.tokens import COLUMNS
 from tests.beliefs.learned.cases import (
     KNOWING,
     UNTRAINED,
@@ -45,6 +53,12 @@ EXPECTED = [
     arm_column(f"expected_{of}") for of in ("first", "improvement", "rank", "extrapolation")
 ]
 ALL_OF_NAMES = [*OPINION, LIKED, BEHIND, SURE, EARLY, NOW]
+
+
+@pytest.fixture(autouse=True)
+def _trust_as_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Experts keep their weights; how these follow what is shown is tested beside them."""
+    monkeypatch.setattr(experts, "standings", lambda *_: [])
 
 
 def told(view: View) -> tuple[FloatArray, FloatArray]:
@@ -156,7 +170,7 @@ def test_padding_changes_nothing(seed: int) -> None:
     x[: view.arms, : view.features.shape[1]] = view.features
     exists = padded(moment.exists)
     used = 1.0 * (np.arange(wide) < view.features.shape[1])
-    said = padded(opinions(np, KNOWING, view.meanings), 9.0)
+    said = padded(expected_of(view, rows, KNOWING), 9.0)
     larger = geometry(np, x, exists, used, said)
     n = padded(moment.n).astype(int)
     big = replace(
@@ -274,14 +288,15 @@ def test_of_very_many_untried_arms_a_part_is_looked_at() -> None:
 def test_of_very_many_untried_arms_the_best_by_name_are_looked_at() -> None:
     view = study(0, arms=1500, reports=0)
     rates = np.random.default_rng(0).uniform(-7, 0, 1500)
-    named = replace(view, meanings=encode_roles([{"learning_rate": 10.0**rate} for rate in rates]))
-    said = opinions(np, KNOWING, named.meanings)[:, 0]
+    configs = [{"learning_rate": 10.0**rate} for rate in rates]
+    named = replace(view, meanings=encode_tokens(configs, infer_ranges(configs)))
+    said = expected_of(named, np.arange(1500), KNOWING)[:, 0]
     best = set(np.argsort(-said)[:50])
     rows = looked_at(named, KNOWING)
     assert len(rows) == 100
     assert best <= set(rows)
     assert len(best & set(looked_at(view, KNOWING))) < 20
-    nothing = replace(view, meanings=np.full_like(named.meanings, np.nan))
+    nothing = replace(view, meanings=np.zeros_like(named.meanings))
     np.testing.assert_array_equal(looked_at(nothing, KNOWING), looked_at(view, KNOWING))
 
 
@@ -390,7 +405,7 @@ def test_opinions_agree_surely_only_with_many_arms() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_where_no_name_is_known_nothing_is_expected(seed: int) -> None:
     view = study(seed)
-    nameless = replace(view, meanings=np.full((view.arms, len(ROLES)), np.nan))
+    nameless = replace(view, meanings=np.zeros((view.arms, 2, COLUMNS)))
     same(nameless, view, 0.0)
     arms, _ = told(nameless)
     assert not arms[:, ALL_OF_NAMES].any()
@@ -419,8 +434,8 @@ def test_what_is_said_of_all_arms_alike_changes_nothing(seed: int) -> None:
     seed=st.integers(0, 10**6),
     meanings=arrays(
         np.float64,
-        st.tuples(st.integers(1, 12), st.just(len(ROLES))),
-        elements=st.one_of(st.just(np.nan), st.floats(), st.floats(-3, 3)),
+        st.tuples(st.integers(1, 12), st.integers(1, 3), st.just(COLUMNS)),
+        elements=st.floats(-3, 3),
     ),
 )
 def test_whatever_names_say_what_is_told_is_finite(seed: int, meanings: FloatArray) -> None:
@@ -429,7 +444,7 @@ def test_whatever_names_say_what_is_told_is_finite(seed: int, meanings: FloatArr
     assert np.isfinite(sight.arms).all()
     assert np.abs(sight.arms).max() <= 3
     assert np.isfinite(sight.moment.covariance).all()
-    if np.isnan(meanings[sight.rows]).all():
+    if not meanings[sight.rows].any():
         assert not sight.arms[:, ALL_OF_NAMES].any()
 
 
@@ -440,13 +455,14 @@ def test_opinions_are_those_of_the_arms_looked_at() -> None:
     rows = sight.rows
     assert view.meanings is not None
     assert len(rows) < 200
-    said = opinions(np, KNOWING, view.meanings[rows])
-    expected = np.clip(3 * (said[:, 0] - said[:, 0].mean()), -3, 3)
-    np.testing.assert_allclose(sight.arms[:, OPINION[0]], expected, atol=1e-4)
+    said = expected_of(view, rows, KNOWING)
+    wanted = np.clip(3 * (said[:, 0] - said[:, 0].mean()), -3, 3)
+    np.testing.assert_allclose(sight.arms[:, OPINION[0]], wanted, atol=1e-4)
     others = np.setdiff1d(np.arange(400), rows)
     poisoned = view.meanings.copy()
     poisoned[others] = 99.0
-    np.testing.assert_array_equal(see(replace(view, meanings=poisoned), KNOWING).arms, sight.arms)
+    changed = replace(view, meanings=poisoned, memory=Memory())
+    np.testing.assert_array_equal(expected_of(changed, rows, KNOWING), said)
 
 
 def test_expected_is_gaussian_process_regression() -> None:

@@ -9,9 +9,10 @@ import pytest
 from bhpt.beliefs.learned.features import OPINIONS
 from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.beliefs.learned.network import Weights
-from bhpt.beliefs.learned.weights import shipped
+from bhpt.beliefs.learned.weights import shipped, shipped_policy
 from bhpt.domain import FloatArray
-from bhpt.spaces import ROLES, encode_roles
+from bhpt.spaces import encode_tokens, infer_ranges
+from bhpt.spaces.tokens import COLUMNS
 from tests.beliefs.learned.cases import some_meanings
 
 SEEDS = range(4)
@@ -19,9 +20,11 @@ SEEDS = range(4)
 
 def weights_of(rng: np.random.Generator, networks: int = 3, hidden: int = 5) -> Weights:
     sizes = {
-        "names_input": (2 * len(ROLES), hidden),
-        "names_hidden": (hidden, hidden),
-        "names_output": (hidden, OPINIONS - 1),
+        "reader_token": (COLUMNS, hidden),
+        "reader_context": (hidden, hidden),
+        "reader_again": (hidden, hidden),
+        "reader_hidden": (hidden, hidden),
+        "reader_output": (hidden, OPINIONS - 1),
     }
     weights: dict[str, FloatArray] = {}
     for name, (a, b) in sizes.items():
@@ -41,25 +44,43 @@ def layer(given: list[float], matrix: Any, bias: Any, bend: bool) -> list[float]
     return out
 
 
+def one_network(weights: Weights, e: int, told: FloatArray) -> list[list[float]]:
+    """What one network says of every arm, a number at a time, before the mean is taken off."""
+    hidden = len(weights["reader_hidden_bias"][e])
+    nothing = [0.0] * hidden
+    said = []
+    for arm in told:
+        present = [token for token in arm.tolist() if token[0] > 0]
+        read = [
+            layer(token, weights["reader_token"][e], weights["reader_token_bias"][e], True)
+            for token in present
+        ]
+        context = layer(
+            [sum(one[h] for one in read) for h in range(hidden)],
+            weights["reader_context"][e],
+            nothing,
+            False,
+        )
+        total = list(nothing)
+        for one in read:
+            bias = [
+                float(b) + c for b, c in zip(weights["reader_again_bias"][e], context, strict=True)
+            ]
+            again = layer(one, weights["reader_again"][e], bias, True)
+            total = [a + b for a, b in zip(total, again, strict=True)]
+        last = layer(total, weights["reader_hidden"][e], weights["reader_hidden_bias"][e], True)
+        said.append(layer(last, weights["reader_output"][e], [0.0] * (OPINIONS - 1), False))
+    return said
+
+
 def by_loops(weights: Weights, told: FloatArray) -> FloatArray:
     """The same as `opinions`, a number at a time."""
-    networks, arms = len(weights["names_input"]), len(told)
-    said = np.zeros((networks, arms, OPINIONS - 1))
-    for e in range(networks):
-        for k in range(arms):
-            known = [not math.isnan(value) for value in told[k]]
-            values = [
-                min(max(v, -3.0), 3.0) if y else 0.0 for v, y in zip(told[k], known, strict=True)
-            ]
-            hidden = [*values, *(float(y) for y in known)]
-            for name in ("names_input", "names_hidden", "names_output"):
-                bias = weights[f"{name}_bias"][e]
-                hidden = layer(hidden, weights[name][e], bias, name != "names_output")
-            said[e, k] = hidden
-        said[e] -= said[e].mean(axis=0)
+    networks, arms = len(weights["reader_token"]), len(told)
+    said = np.array([one_network(weights, e, told) for e in range(networks)])
+    said -= said.mean(axis=1, keepdims=True)
     found = np.zeros((arms, OPINIONS))
     for k in range(arms):
-        if not all(math.isnan(value) for value in told[k]):
+        if told[k, :, 0].any():
             found[k, :-1] = sum(said[:, k]) / networks
             found[k, -1] = np.std(said[:, k, 0])
     return found
@@ -68,9 +89,8 @@ def by_loops(weights: Weights, told: FloatArray) -> FloatArray:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_opinions_are_those_of_plain_loops(seed: int) -> None:
     weights = weights_of(np.random.default_rng(seed))
-    told = 2 * some_meanings(seed, 7)  # some beyond what is listened to
-    told[3] = np.nan
-    assert np.nanmax(np.abs(told)) > 3
+    told = some_meanings(seed, 7)
+    told[3] = 0.0
     found = opinions(np, weights, told)
     assert found.shape == (7, OPINIONS)
     assert np.all(np.ptp(found, axis=0) > 0.01)
@@ -81,11 +101,30 @@ def test_opinions_are_those_of_plain_loops(seed: int) -> None:
 def test_nothing_is_said_where_nothing_is_known(seed: int) -> None:
     weights = weights_of(np.random.default_rng(seed))
     told = some_meanings(seed, 6)
-    told[[1, 4]] = np.nan
+    told[[1, 4]] = 0.0
     found = opinions(np, weights, told)
     assert not found[[1, 4]].any()
     assert found[[0, 2, 3, 5]].all()
-    assert not opinions(np, weights, np.full((6, len(ROLES)), np.nan)).any()
+    assert not opinions(np, weights, np.zeros_like(told)).any()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_order_of_hyperparameters_does_not_matter(seed: int) -> None:
+    weights, told = weights_of(np.random.default_rng(seed)), some_meanings(seed, 7)
+    swapped = told[:, np.random.default_rng(seed).permutation(told.shape[1])]
+    np.testing.assert_allclose(opinions(np, weights, swapped), opinions(np, weights, told))
+
+
+def test_a_hyperparameter_is_read_in_the_light_of_the_others() -> None:
+    """What a second one adds depends on the first: opinions are no sum over hyper-parameters."""
+    weights, told = weights_of(np.random.default_rng(1)), some_meanings(1, 8, known=1.0)
+
+    def said(*names: int) -> FloatArray:
+        kept = np.zeros_like(told)
+        kept[:, names] = told[:, names]
+        return np.asarray(opinions(np, weights, kept)[:, 0])
+
+    assert not np.allclose(said(0, 1), said(0) + said(1), atol=1e-2)
 
 
 def test_the_last_column_is_how_far_the_networks_are_apart() -> None:
@@ -101,11 +140,11 @@ def test_the_last_column_is_how_far_the_networks_are_apart() -> None:
     assert np.all(alone[0][:, -1] < 1e-5)  # one network is never apart from itself
 
 
-def test_a_role_that_all_arms_share_leaves_opinions_about_zero() -> None:
+def test_what_all_arms_share_leaves_opinions_about_zero() -> None:
     """Opinions compare the arms of a study: their mean says nothing."""
-    found = opinions(np, shipped("policy"), some_meanings(2, 9, known=1.0))
+    found = opinions(np, shipped("names"), some_meanings(2, 9, known=1.0))
     np.testing.assert_allclose(found[:, :-1].mean(axis=0), 0, atol=1e-6)
-    same = opinions(np, shipped("policy"), np.tile(some_meanings(2, 1, known=1.0), (5, 1)))
+    same = opinions(np, shipped("names"), np.tile(some_meanings(2, 1, known=1.0), (5, 1, 1)))
     np.testing.assert_allclose(same, 0, atol=1e-5)
 
 
@@ -120,11 +159,24 @@ USUAL = {
 }
 
 
-@pytest.mark.parametrize("batch_size", [32, 512])
+RANGES = infer_ranges(
+    [
+        {**USUAL, "batch_size": 16, "learning_rate": 1e-4, "momentum": 0.1, "weight_decay": 1e-5},
+        {**USUAL, "batch_size": 512, "learning_rate": 0.1, "momentum": 0.99, "weight_decay": 0.1},
+        {**USUAL, "num_layers": 1, "max_units": 64, "max_dropout": 0.0},
+        {**USUAL, "num_layers": 5, "max_units": 1024, "max_dropout": 1.0},
+    ]
+)
+
+
+@pytest.mark.parametrize("spelling", ["learning_rate", "learningRate", "optim.learning-rate", "lr"])
 @pytest.mark.parametrize("units", [64, 1024])
-def test_what_everybody_knows_is_known(batch_size: int, units: int) -> None:
+def test_what_everybody_knows_is_known_in_any_spelling(spelling: str, units: int) -> None:
     """A slow network that drops nearly everything ends worse than a usual one, and begins so."""
-    usual = {**USUAL, "batch_size": batch_size, "max_units": units}
-    slow = {**usual, "learning_rate": 1e-4, "max_dropout": 0.9}
-    good, bad = opinions(np, shipped("policy"), encode_roles([usual, slow]))
-    assert np.all(good[:3] > bad[:3] + 0.1)
+    usual = {**USUAL, "max_units": units}
+    slow = {**usual, "learning_rate": 1e-4, "max_dropout": 0.95}
+    other = {"learning_rate": spelling}
+    ranges = {other.get(name, name): span for name, span in RANGES.items()}
+    configs = [{other.get(name, name): v for name, v in c.items()} for c in (usual, slow)]
+    good, bad = opinions(np, shipped_policy(), encode_tokens(configs, ranges))
+    assert np.all(good[[0, 2]] > bad[[0, 2]] + 0.1)

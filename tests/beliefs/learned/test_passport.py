@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -19,23 +20,23 @@ from bhpt.beliefs.learned.weights import (
     write_weights,
 )
 from bhpt.domain import Misuse
-from bhpt.spaces import ROLES
+from bhpt.spaces.tokens import TOKEN_NAMES
 
 ENDS = shipped("ends")
 
 
-@pytest.mark.parametrize("network", ["policy", "ends"])
+@pytest.mark.parametrize("network", get_args(Network))
 def test_shipped_weights_say_where_they_come_from(network: Network) -> None:
     passport = shipped(network).passport
     assert passport.network == network
     assert passport.arrays == arrays_digest(shipped(network))
-    assert passport.schema.arm_features == ARM_FEATURES
-    assert passport.schema.roles == (tuple(ROLES) if network == "policy" else ())
+    assert passport.schema.arm_features == (() if network == "names" else ARM_FEATURES)
+    assert passport.schema.tokens == (TOKEN_NAMES if network == "names" else ())
     assert passport.schema.bins == (BINS if network == "ends" else 0)
     assert passport.shapes == {name: value.shape for name, value in shipped(network).items()}
-    assert passport.trained_on.suites["nets"] == {"policy": 263, "ends": 93}[network]
+    assert passport.trained_on.suites["nets"] == {"policy": 263, "ends": 93, "names": 93}[network]
     assert passport.command.startswith("python -m benchmarks.policy.")
-    assert passport.date == "2026-11-15"
+    assert passport.date.startswith("2026-11-")
 
 
 def test_the_held_out_weights_name_what_they_have_not_seen() -> None:
@@ -47,7 +48,7 @@ def test_the_held_out_weights_name_what_they_have_not_seen() -> None:
 
 
 def test_names_are_unique_and_bins_fit_their_edges() -> None:
-    for names in (ARM_FEATURES, STUDY_FEATURES, ROLES):
+    for names in (ARM_FEATURES, STUDY_FEATURES, TOKEN_NAMES):
         assert len({*names}) == len(names)
     assert len(EDGES) + 1 == BINS
 
@@ -96,13 +97,13 @@ def test_other_features_are_refused_in_one_line(tmp_path: Path, schema: Schema, 
     assert read_any_weights(file).passport.schema == schema  # training may go on from it
 
 
-def test_roles_matter_only_to_networks_that_know_names(tmp_path: Path) -> None:
-    named = shipped("policy")
-    fewer = replace(named.passport.schema, roles=tuple(ROLES[1:]))
-    write_weights(tmp_path / "policy.npz", named, replace(named.passport, schema=fewer))
-    with pytest.raises(Misuse, match=f"roles of names: lacks {ROLES[0]}"):
-        read_weights(tmp_path / "policy.npz", "policy")
-    assert not ENDS.passport.schema.roles
+def test_tokens_matter_only_to_networks_that_read_names(tmp_path: Path) -> None:
+    reader = shipped("names")
+    fewer = replace(reader.passport.schema, tokens=TOKEN_NAMES[1:])
+    write_weights(tmp_path / "names.npz", reader, replace(reader.passport, schema=fewer))
+    with pytest.raises(Misuse, match=f"tokens: lacks {TOKEN_NAMES[0]}"):
+        read_weights(tmp_path / "names.npz", "names")
+    assert not ENDS.passport.schema.tokens
 
 
 def changed(file: Path, change: Callable[[dict[str, np.ndarray]], object]) -> None:

@@ -1,12 +1,13 @@
-"""Scores of configurations by the names of their hyper-parameters, before anything is trained.
+"""Scores of configurations by their hyper-parameters' names, values and ranges, before training.
 
-A few small networks were trained to predict, from learning rates, momenta, widths and the like
-(`spaces.encode_roles`), how trainings rank among others of their task. Their mean is an opinion
-about each arm of a study, relative to its other arms. The policy gets it as features beside the
-curves, together with how well it has agreed with them so far. Where no name is known there is none.
+A few small networks read a configuration as a set of tokens, one for each hyper-parameter
+(`spaces.tokens`), and say how its training would rank among those of other configurations of the
+study. A token is read in the light of the others, since the same learning rate means something else
+beside `max_depth` than beside `momentum`. Their mean is an opinion about each arm, relative to the
+other arms; it is zero where nothing tells arms apart.
 
 Notation:
-    K  arms, M  roles, E  networks, H  hidden units
+    K  arms, N  hyper-parameters, F  numbers of a token, E  networks, H  hidden units
 """
 
 from bhpt.beliefs.learned.features import Array, Xp
@@ -15,7 +16,7 @@ from bhpt.beliefs.learned.network import Weights, smooth
 _TINY = 1e-12  # a root has no slope at zero
 
 
-def opinions(xp: Xp, weights: Weights, meanings: Array) -> Array:
+def opinions(xp: Xp, weights: Weights, tokens: Array) -> Array:
     """Scores of each arm, 0 where nothing is known about it, [K, OPINIONS].
 
     The columns (`schema.OPINION_NAMES`): its expected rank at its end among the other arms, from
@@ -25,20 +26,26 @@ def opinions(xp: Xp, weights: Weights, meanings: Array) -> Array:
     Args:
         xp: NumPy or JAX's twin of it.
         weights: Of all networks, stacked along their first axis.
-        meanings: Configurations by role, NaN where a role is unknown, [K, M].
+        tokens: Of each arm, those that are absent zero, [K, N, F].
     """
-    known = 1.0 * ~xp.isnan(meanings)
-    given = xp.concatenate([xp.clip(xp.nan_to_num(meanings), -3.0, 3.0), known], axis=1)
-    hidden = smooth(xp, _layer(weights, "names_input", given))  # [E, K, H]
-    hidden = smooth(xp, _layer(weights, "names_hidden", hidden))
-    scores = _layer(weights, "names_output", hidden)
+    arms, names, size = tokens.shape
+    present = tokens[:, :, :1]
+    flat = tokens.reshape(arms * names, size)
+    read = smooth(xp, _layer(weights, "reader_token", flat))  # [E, K N, H]
+    read = read.reshape(len(read), arms, names, -1) * present
+    context = read.sum(axis=2) @ weights["reader_context"]  # [E, K, H]
+    read = read.reshape(len(read), arms * names, -1)
+    again = _layer(weights, "reader_again", read).reshape(len(read), arms, names, -1)
+    again = smooth(xp, again + context[:, :, None, :]) * present
+    hidden = smooth(xp, _layer(weights, "reader_hidden", again.sum(axis=2)))
+    scores = hidden @ weights["reader_output"]
     scores = scores - scores.mean(axis=1, keepdims=True)
     spread = xp.mean((scores[:, :, 0] - scores[:, :, 0].mean(axis=0)) ** 2, axis=0)
     spread = xp.sqrt(spread + _TINY)
     found = xp.concatenate([scores.mean(axis=0), spread[:, None]], axis=1)
-    return found * (known.sum(axis=1) > 0)[:, None]
+    return found * (present.sum(axis=(1, 2)) > 0)[:, None]
 
 
 def _layer(weights: Weights, name: str, inputs: Array) -> Array:
-    """One linear layer of all networks, [E, K, outputs]."""
+    """One linear layer of all networks, [E, .., outputs]."""
     return inputs @ weights[name] + weights[f"{name}_bias"][:, None, :]

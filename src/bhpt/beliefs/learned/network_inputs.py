@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bhpt.beliefs import experts
 from bhpt.beliefs.learned.features import (
     NOISE,
     OPINIONS,
@@ -35,6 +36,7 @@ _RANKED_EVERY = 16  # reports: in between, the arms looked at stay the same wher
 _FEW = 128  # arms whose covariance is followed from tried arm to tried arm
 _SOME = 2000  # arms by chance that are judged by their names
 _LIKED = 50  # of these, the best by their names are looked at first
+_EVERY_BITS = 3  # experts are weighed at every report up to 7, every second up to 15, and so on
 _CHANCE = 5  # the stream of random numbers that chooses them
 
 
@@ -84,23 +86,54 @@ def at_rest(view: View) -> View:
 
 
 def names_tell(view: View, trained: NetworkWeights) -> bool:
-    """Whether the network has an opinion about these arms, before anything is trained."""
+    """Whether experts have an opinion about these arms, before anything is trained."""
     named = _named(view, trained)
     if named is None:
         return False
     slot: Slot[bool] = Slot("names tell", trained)
-    return view.memory.recall(slot, (named,), lambda: _differ(named, trained))
+    inputs = (named, view.earlier)
+    return view.memory.recall(slot, inputs, lambda: _differ(view, named, trained))
 
 
 def _named(view: View, trained: NetworkWeights) -> FloatArray | None:
-    """What names mean, if there are any and the network knows some, [K, M]."""
+    """Tokens of the hyper-parameters, if there are any and the network reads them, [K, N, F]."""
     return view.meanings if trained.knows_names else None
 
 
-def _differ(named: FloatArray, trained: NetworkWeights) -> bool:
+def _differ(view: View, named: FloatArray, trained: NetworkWeights) -> bool:
     """Whether opinions about the first arms differ at all."""
-    said = opinions(np, trained, named[:_SOME])
-    return float(said[:, 0].std()) > UNSURE
+    first = np.arange(min(view.arms, _SOME))
+    return float(_at_first(view, named, first, trained)[:, 0].std()) > UNSURE
+
+
+def _at_first(view: View, named: FloatArray, rows: IntArray, trained: NetworkWeights) -> FloatArray:
+    """What experts together expect of some arms before anything is shown, [R, OPINIONS]."""
+    asked = ask_experts(named[rows], _part(view.earlier, rows), trained)
+    return experts.combined(asked, experts.weights(asked, []))
+
+
+def ask_experts(
+    named: FloatArray, earlier: FloatArray | None, trained: NetworkWeights
+) -> FloatArray:
+    """The opinion of every expert about some arms, in the order of `EXPERTS`, [E, R, OPINIONS].
+
+    Args:
+        named: Tokens of the arms, [R, N, F].
+        earlier: Their expected ranks by earlier studies, if there are any, [R].
+        trained: Networks that read names.
+    """
+    return np.stack(
+        [
+            opinions(np, trained, named),
+            experts.from_scores(experts.closeness_to_defaults(named)),
+            experts.from_scores(experts.closeness_to_middle(named)),
+            experts.from_ranks(np.zeros(len(named)) if earlier is None else earlier),
+        ]
+    )
+
+
+def _part(values: FloatArray | None, rows: IntArray) -> FloatArray | None:
+    return None if values is None else values[rows]
 
 
 def looked_at(view: View, trained: NetworkWeights) -> IntArray:
@@ -175,17 +208,15 @@ def _order(view: View, trained: NetworkWeights) -> IntArray:
     """
     named = _named(view, trained) if names_tell(view, trained) else None
     slot: Slot[IntArray] = Slot("order of untried arms", trained)
-    inputs = (view.arms, view.seed, named)
-    return view.memory.recall(slot, inputs, lambda: _drawn_order(*inputs, trained))
+    inputs = (view.arms, view.seed, named, view.earlier)
+    return view.memory.recall(slot, inputs, lambda: _drawn_order(view, named, trained))
 
 
-def _drawn_order(
-    arms: int, seed: int, named: FloatArray | None, trained: NetworkWeights
-) -> IntArray:
-    order = np.argsort(np.random.default_rng((seed, _CHANCE)).random(arms))
+def _drawn_order(view: View, named: FloatArray | None, trained: NetworkWeights) -> IntArray:
+    order = np.argsort(np.random.default_rng((view.seed, _CHANCE)).random(view.arms))
     if named is None:
         return order
-    said = opinions(np, trained, named[order[:_SOME]])[:, 0]
+    said = _at_first(view, named, order[:_SOME], trained)[:, 0]
     first = np.argsort(-said, kind="stable")[:_LIKED]
     return np.concatenate([order[first], np.delete(order, first)])
 
@@ -225,19 +256,48 @@ def observe(view: View, rows: IntArray, trained: NetworkWeights) -> tuple[Moment
 
 def _shape(view: View, rows: IntArray, trained: NetworkWeights) -> Geometry:
     """Neighbourhoods and opinions, made once for a choice of arms and not for every decision."""
+    said = expected(view, rows, trained)
     slot: Slot[Geometry] = Slot("geometry", trained)
-    inputs = (view.features, _named(view, trained), rows)
-    return view.memory.recall(slot, inputs, lambda: _made_shape(*inputs, trained))
+    inputs = (view.features, said, rows)
+    return view.memory.recall(slot, inputs, lambda: _made_shape(*inputs))
 
 
-def _made_shape(
-    configs: FloatArray, named: FloatArray | None, rows: IntArray, trained: NetworkWeights
-) -> Geometry:
+def _made_shape(configs: FloatArray, said: FloatArray, rows: IntArray) -> Geometry:
     x = configs[rows].astype(float)
-    said = np.zeros((len(x), OPINIONS))
-    if named is not None:
-        said = opinions(np, trained, named[rows].astype(float))
     return geometry(np, x, np.ones(len(x)), np.ones(x.shape[1]), said)
+
+
+def expected(view: View, rows: IntArray, trained: NetworkWeights) -> FloatArray:
+    """What experts together expect of some arms, [R, OPINIONS].
+
+    Each is trusted as far as it has been right about what the study had shown when its reports
+    last reached one of a growing series of counts, so that this changes rarely.
+    """
+    named = _named(view, trained)
+    if named is None:
+        return np.zeros((len(rows), OPINIONS))
+    asked: Slot[FloatArray] = Slot("opinions of experts", trained)
+    inputs = (named, view.earlier, rows)
+    said = view.memory.recall(
+        asked, inputs, lambda: ask_experts(named[rows], _part(view.earlier, rows), trained)
+    )
+    curves = view.curves.first(_weighed_at(len(view.curves.reports)))
+    together: Slot[FloatArray] = Slot("opinion of all experts", trained)
+    shown = (said, curves.counts, curves.visited, curves.losses)
+    return view.memory.recall(together, shown, lambda: _weighed(said, curves, view.unit, rows))
+
+
+def _weighed_at(reports: int) -> int:
+    """The last count of reports at which experts are weighed: all of few, then ever fewer."""
+    step = 1 << max(reports.bit_length() - _EVERY_BITS, 0)
+    return reports - reports % step
+
+
+def _weighed(said: FloatArray, curves: Curves, unit: int, rows: IntArray) -> FloatArray:
+    place = np.full(curves.arms, -1)
+    place[rows] = np.arange(len(rows))
+    shown = [standing.of(place) for standing in experts.standings(curves, unit)]
+    return experts.combined(said, experts.weights(said, shown))
 
 
 def _covariances(view: View, shape: Geometry, trained: NetworkWeights) -> "Covariances":

@@ -37,8 +37,8 @@ class Passport:
     """Identity and origin of one file of weights.
 
     Attributes:
-        network: What it is for: `policy` or `ends`.
-        schema: Features, roles and bins that it was trained for.
+        network: What it is for: `policy`, `ends` or `names`.
+        schema: Features, tokens and bins that it was trained for.
         arrays: SHA-256 of its arrays, see `arrays_digest`.
         shapes: Shape of each array.
         trained_on: What it was trained on.

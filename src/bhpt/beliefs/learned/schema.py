@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from bhpt.spaces import ROLES
+from bhpt.spaces.tokens import TOKEN_NAMES
 
 # Raised where a name stays and what is computed for it changes.
 SCHEMA_VERSION = 1
@@ -122,7 +122,7 @@ class Schema:
         arm_features: Features of an arm, in order.
         study_features: Features of the study, in order.
         opinions: What names tell of each arm, in order.
-        roles: Roles of names, in order; none for networks that know no names.
+        tokens: What a token says of a hyper-parameter, in order; none for networks that read none.
         bins: How many bins of further improvement it predicts; 0 if it predicts none.
     """
 
@@ -130,7 +130,7 @@ class Schema:
     arm_features: tuple[str, ...]
     study_features: tuple[str, ...]
     opinions: tuple[str, ...]
-    roles: tuple[str, ...]
+    tokens: tuple[str, ...]
     bins: int
 
     @property
@@ -140,9 +140,12 @@ class Schema:
 
     def for_arrays(self, names: Collection[str]) -> "Schema":
         """The part of it that matters to a network with these arrays."""
+        arms = "arm_input" in names
         return replace(
             self,
-            roles=self.roles if "names_input" in names else (),
+            arm_features=self.arm_features if arms else (),
+            study_features=self.study_features if arms else (),
+            tokens=self.tokens if "reader_token" in names else (),
             bins=self.bins if "bins" in names else 0,
         )
 
@@ -152,8 +155,8 @@ class Schema:
         return {
             "arm_input": (0, arm),
             "shared_input": (0, study + arm),
-            "names_input": (1, 2 * len(self.roles)),
-            "names_output": (2, len(self.opinions) - 1),
+            "reader_token": (1, len(self.tokens)),
+            "reader_output": (2, len(self.opinions) - 1),
             "bins": (1, self.bins),
         }
 
@@ -166,7 +169,7 @@ class Schema:
             ("arm features", self.arm_features, other.arm_features),
             ("study features", self.study_features, other.study_features),
             ("opinions", self.opinions, other.opinions),
-            ("roles of names", self.roles, other.roles),
+            ("tokens", self.tokens, other.tokens),
         ):
             found += _differ(title, mine, theirs)
         if self.bins != other.bins:
@@ -183,5 +186,5 @@ def _differ(title: str, mine: Sequence[str], theirs: Sequence[str]) -> list[str]
     return [f"{title}: {'; '.join(words) or 'another order'}"]
 
 
-SCHEMA = Schema(SCHEMA_VERSION, ARM_FEATURES, STUDY_FEATURES, OPINION_NAMES, tuple(ROLES), BINS)
+SCHEMA = Schema(SCHEMA_VERSION, ARM_FEATURES, STUDY_FEATURES, OPINION_NAMES, TOKEN_NAMES, BINS)
 """What this version of the package tells its networks."""

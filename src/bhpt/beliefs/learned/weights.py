@@ -15,12 +15,12 @@ from bhpt.beliefs.learned.passport import Passport, Training, arrays_digest, dec
 from bhpt.beliefs.learned.schema import SCHEMA
 from bhpt.domain import Misuse
 
-_NAME_LAYERS = ("names_input", "names_hidden", "names_output")
+_READER = "reader_"  # what the arrays of networks that read names begin with
 _PASSPORT = "passport"  # the array of a file that holds it, as bytes
 _RETRAIN = "train anew with `python -m benchmarks.policy.retrain`"
 
 
-Network = Literal["policy", "ends"]  # chooses arms, predicts ends
+Network = Literal["policy", "ends", "names"]  # chooses arms, predicts ends, reads names
 
 
 class NetworkWeights(Mapping[str, Array]):
@@ -61,7 +61,7 @@ class NetworkWeights(Mapping[str, Array]):
     @property
     def knows_names(self) -> bool:
         """Whether it has networks that judge configurations by their names."""
-        return _NAME_LAYERS[0] in self._arrays
+        return any(name.startswith(_READER) for name in self._arrays)
 
     @cached_property
     def digest(self) -> str:
@@ -71,10 +71,16 @@ class NetworkWeights(Mapping[str, Array]):
 
 @cache
 def shipped(name: Network) -> NetworkWeights:
-    """Weights of the network that chooses arms, or of the one that predicts ends."""
+    """Weights of the network that chooses arms, predicts ends, or reads names."""
     file = resources.files("bhpt.beliefs.learned") / "data" / f"{name}.npz"
     with resources.as_file(file) as path:
         return read_weights(path, name)
+
+
+@cache
+def shipped_policy() -> NetworkWeights:
+    """Weights of the network that chooses arms, together with those that read names for it."""
+    return with_names(shipped("policy"), shipped("names"))
 
 
 @cache
@@ -163,7 +169,13 @@ def new_passport(
 
 
 @cache
+def with_names(trained: NetworkWeights, reader: NetworkWeights) -> NetworkWeights:
+    """A network that chooses arms, together with those that read names for it."""
+    return NetworkWeights({**trained, **reader}, trained.passport)
+
+
+@cache
 def without_names(trained: NetworkWeights) -> NetworkWeights:
-    """The same network, told nothing about names."""
-    left = {k: v for k, v in trained.items() if k.removesuffix("_bias") not in _NAME_LAYERS}
+    """The same network, without those that read names."""
+    left = {k: v for k, v in trained.items() if not k.startswith(_READER)}
     return NetworkWeights(left, trained.passport)

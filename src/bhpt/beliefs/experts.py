@@ -1,0 +1,168 @@
+"""Opinions of several experts about the arms, weighed by how well each has ranked them so far.
+
+Experts speak before anything is trained: networks that read names and ranges, closeness to
+documented defaults, closeness to the middle of the user's ranges, the user's earlier studies. Each
+says a rank that it expects of every arm. The study then shows how the tried arms rank, and the
+experts' weights follow by Bayesian linear regression, in closed form:
+
+    y = Xᵀ b + noise,   b_e ~ N(m_e, s_e²),   noise ~ N(0, σ²)
+    b = (S⁻¹ + X Xᵀ / σ²)⁻¹ (S⁻¹ m + X y / σ²),   negative weights count as 0
+
+so an expert that misleads loses its weight within a few looks, one that is right gains, and of two
+that say the same one is enough. Means and deviations are those of regressions on tables of kinds
+that the experts had not seen.
+
+Notation:
+    K  arms, V  observations, E  experts, X  what experts expected, y  what came
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bhpt.domain import Curves, FloatArray, IntArray
+from bhpt.spaces.tokens import column
+
+EXPERTS = ("reader", "documented", "middle", "earlier")
+"""The experts, in their order."""
+_PRIOR_MEAN = np.array([0.90, 0.05, 0.05, 0.00])
+_WITH_EARLIER = np.array([0.40, 0.05, 0.05, 1.00])  # where earlier studies say something
+_PRIOR_DEVIATION = np.array([0.70, 0.30, 0.20, 0.50])
+_NOISE = 0.25  # deviation of what an arm shows from what experts expected, in ranks
+_MOST = np.array([1.5, 1.0, 1.0, 1.5])  # no expert is trusted more than this
+_LATER = 3  # arms that must have come further than the first unit before that counts
+_TINY = 1e-9
+# what a standardised score tells of the rank at the end, of being among the best, of the early rank
+_AS_RANKS = np.array([0.289, 0.142, 0.289])
+_END, _EARLY = 0, 2  # columns of opinions
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """How some arms rank after as many units each.
+
+    Attributes:
+        arms: Which, [V].
+        ranks: Best 1/2, worst -1/2, about 0, [V].
+        early: Whether that is after their first unit.
+    """
+
+    arms: IntArray
+    ranks: FloatArray
+    early: bool
+
+    def of(self, place: IntArray) -> "Standing":
+        """The same of those arms that have a place, by their places.
+
+        Args:
+            place: Where each arm is, negative where it has none, [K].
+        """
+        at = place[self.arms]
+        return Standing(at[at >= 0], self.ranks[at >= 0], self.early)
+
+
+def from_scores(scores: FloatArray) -> FloatArray:
+    """Opinions of an expert who only says which arms are better, [K, OPINIONS].
+
+    Args:
+        scores: Higher for better arms, [K].
+    """
+    apart = scores - scores.mean() if len(scores) else scores
+    deviation = float(np.sqrt((apart**2).mean())) if len(scores) else 0.0
+    found = np.zeros((len(scores), len(_AS_RANKS) + 1))
+    if deviation > _TINY:
+        found[:, :-1] = (apart / deviation)[:, None] * _AS_RANKS
+    return found
+
+
+def from_ranks(ranks: FloatArray) -> FloatArray:
+    """Opinions of an expert who says ranks and how sure it is by how far they are from 0.
+
+    Args:
+        ranks: Expected rank of each arm, about 0, [K]; the mean over arms tells nothing.
+
+    Returns:
+        [K, OPINIONS]
+    """
+    apart = ranks - ranks.mean() if len(ranks) else ranks
+    return np.concatenate(
+        [apart[:, None] * _AS_RANKS / _AS_RANKS[_END], np.zeros((len(ranks), 1))], axis=1
+    )
+
+
+def closeness_to_defaults(tokens: FloatArray) -> FloatArray:
+    """Minus the squared distances from documented defaults, in units of each range, [K]."""
+    return -np.asarray(tokens[:, :, column("from_default_squared")].sum(axis=1))
+
+
+def closeness_to_middle(tokens: FloatArray) -> FloatArray:
+    """Minus the squared distances from the middle of each range, [K]."""
+    return -np.asarray(tokens[:, :, column("from_middle_squared")].sum(axis=1))
+
+
+def standings(curves: Curves, unit: int) -> list[Standing]:
+    """How the tried arms rank: after their first unit, and as late as several have come.
+
+    The second is after as many epochs as a quarter of them have had, three at least.
+    """
+    if len(curves.visited) < 2:
+        return []
+    found = [_standing(curves, unit, early=True)]
+    counts = np.sort(curves.counts)[::-1]
+    several = max(_LATER, len(counts) // 4)
+    if len(counts) >= several and counts[several - 1] > unit:
+        found.append(_standing(curves, int(counts[several - 1]), early=False))
+    return found
+
+
+def _standing(curves: Curves, epochs: int, early: bool) -> Standing:
+    """How arms rank that have had so many epochs, by their best loss within these."""
+    rows = np.flatnonzero(curves.counts >= epochs)
+    losses = curves.losses[rows, :epochs]
+    best = np.where(np.isfinite(losses), losses, np.inf).min(axis=1, initial=np.inf)
+    return Standing(curves.visited[rows], _ranks(-best), early)
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Ranks about 0 within -1/2 and 1/2, those of equal values averaged, [V]."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(count)
+    return np.asarray((last - (count + 1) / 2 + 0.5)[place] / len(values) - 0.5)
+
+
+def prior_mean(opinions: FloatArray) -> FloatArray:
+    """How far each expert is trusted before anything is shown, [E].
+
+    Earlier studies know the user's own problem, so where they say something, others count less.
+    """
+    said = opinions[EXPERTS.index("earlier"), :, _END]
+    return _WITH_EARLIER if np.any(said != 0.0) else _PRIOR_MEAN
+
+
+def weights(opinions: FloatArray, shown: list[Standing]) -> FloatArray:
+    """How far each expert is trusted after what was shown, [E].
+
+    Args:
+        opinions: Of each expert about each arm, [E, K, OPINIONS].
+        shown: How tried arms rank.
+    """
+    precision = np.diag(_PRIOR_DEVIATION**-2)
+    evidence = prior_mean(opinions) * _PRIOR_DEVIATION**-2
+    for standing in shown:
+        said = opinions[:, standing.arms, _EARLY if standing.early else _END]
+        if not len(standing.arms):
+            continue
+        said = said - said.mean(axis=1, keepdims=True)
+        precision = precision + said @ said.T / _NOISE**2
+        evidence = evidence + said @ (standing.ranks - standing.ranks.mean()) / _NOISE**2
+    return np.clip(np.linalg.solve(precision, evidence), 0.0, _MOST)
+
+
+def combined(opinions: FloatArray, trust: FloatArray) -> FloatArray:
+    """The opinion of all experts together, [K, OPINIONS].
+
+    Args:
+        opinions: Of each expert about each arm, [E, K, OPINIONS].
+        trust: In each expert, [E].
+    """
+    return np.asarray(np.tensordot(trust, opinions, axes=1))

@@ -1,0 +1,94 @@
+"""The range and scale of each hyper-parameter of a study, declared or inferred from its values."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from bhpt.domain import FloatArray
+
+_FLOOR = 1e-7  # smaller distances from one count as this one
+_DECADES = 15.0  # max/min above which a positive number is compared by its logarithm
+_NEAR_ONE = 0.95  # median above which a number in [0, 1] is compared by its distance from one
+
+Scale = Literal["linear", "log", "from one"]
+
+
+@dataclass(frozen=True)
+class NumberRange:
+    """A range of numbers.
+
+    Attributes:
+        low: The least value.
+        high: The largest value.
+        scale: On which equal steps matter equally.
+        whole: Whether all values are whole numbers.
+    """
+
+    low: float
+    high: float
+    scale: Scale = "linear"
+    whole: bool = False
+
+    def straight(self, values: FloatArray) -> FloatArray:
+        """Values on the scale; those at or beyond its end count as the least that is possible."""
+        if self.scale == "log":
+            return np.asarray(np.log(np.maximum(values, min(self.low, self.high) * 1e-3)))
+        if self.scale == "from one":
+            return np.asarray(-np.log(np.maximum(1.0 - values, _FLOOR)))
+        return values
+
+    def position(self, values: FloatArray) -> FloatArray:
+        """Where values lie on the scale, 0 at the low end and 1 at the high one; 1/2 if alike."""
+        low, high = self.straight(np.array([self.low, self.high]))
+        if not high > low:
+            return np.full(np.shape(values), 0.5)
+        return np.asarray((self.straight(values) - low) / (high - low))
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Unordered values.
+
+    Attributes:
+        count: How many there are.
+    """
+
+    count: int
+
+
+Range = NumberRange | Choices
+
+
+def infer_ranges(configs: Sequence[Mapping[str, object]]) -> dict[str, Range]:
+    """The range of each hyper-parameter, in order of appearance, from the values that occur."""
+    values: dict[str, list[object]] = {}
+    for config in configs:
+        for name, value in config.items():
+            values.setdefault(str(name), []).append(value)
+    return {name: infer_range(found) for name, found in values.items()}
+
+
+def infer_range(values: list[object]) -> Range:
+    """The range of values that occur, numbers on the scale that their range suggests."""
+    if not all(is_number(value) for value in values):
+        return Choices(len({str(value) for value in values}))
+    numbers = np.array(values, float)
+    numbers = numbers[np.isfinite(numbers)]
+    if not numbers.size:
+        return Choices(1)
+    low, high = float(numbers.min()), float(numbers.max())
+    scale: Scale = "linear"
+    if low > 0 and high / low > _DECADES:
+        scale = "log"
+    elif low >= 0 and high <= 1 and float(np.median(numbers)) > _NEAR_ONE:
+        scale = "from one"
+    return NumberRange(low, high, scale, bool((numbers == np.rint(numbers)).all()))
+
+
+def is_number(value: object) -> bool:
+    """Whether a value counts as a number; true and false are words."""
+    if isinstance(value, bool | np.bool_):
+        return False
+    return isinstance(value, int | float | np.integer | np.floating)

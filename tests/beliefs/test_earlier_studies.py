@@ -1,0 +1,120 @@
+"""What earlier studies showed, as expected ranks: against a dense solution and hand-made cases."""
+
+import numpy as np
+import pytest
+
+from bhpt.beliefs.earlier_studies import (
+    MOST_ARMS,
+    EarlierExpert,
+    EarlierStudy,
+    _covariance,
+    summary,
+)
+from bhpt.domain import Curves, Misuse
+from bhpt.spaces import Space
+from bhpt.spaces.ranges import Choices, NumberRange, Range
+
+RANGES: dict[str, Range] = {
+    "p1": NumberRange(1e-4, 1.0, "log"),
+    "p2": NumberRange(0.0, 1.0),
+    "p3": Choices(2),
+}
+
+
+def points(seed: int, count: int = 40) -> list[dict[str, object]]:
+    rng = np.random.default_rng(seed)
+    return [
+        {"p1": 10 ** rng.uniform(-4, 0), "p2": rng.random(), "p3": str(rng.choice(["a", "b"]))}
+        for _ in range(count)
+    ]
+
+
+def good(config: dict[str, object]) -> float:
+    """Best at p1 = 0.01, better with p2, much better with b."""
+    return float(-((np.log10(float(config["p1"])) + 2) ** 2) + float(config["p2"])  # type: ignore[arg-type]
+                 + 2 * (config["p3"] == "b"))  # fmt: skip
+
+
+def study(seed: int, **others: str) -> EarlierStudy:
+    configs = points(seed)
+    order = np.argsort(np.argsort([good(c) for c in configs]))
+    ranks = (order + 0.5) / len(configs) - 0.5
+    named = [{others.get(name, name): value for name, value in c.items()} for c in configs]
+    return EarlierStudy(tuple(named), tuple(ranks.tolist()))
+
+
+def test_ranks_come_over_to_a_study_of_the_same_space() -> None:
+    fresh = points(9)
+    found = EarlierExpert((study(0), study(1)), RANGES).ranks(fresh)
+    assert np.corrcoef(found, [good(c) for c in fresh])[0, 1] > 0.8
+    assert np.abs(found).max() < 0.6
+
+
+def test_other_spellings_are_shared_and_other_names_are_not() -> None:
+    fresh = points(9)
+    spelled = EarlierExpert((study(0, p1="model.P1", p2="opt__p2"),), RANGES).ranks(fresh)
+    np.testing.assert_allclose(spelled, EarlierExpert((study(0),), RANGES).ranks(fresh))
+    other = EarlierExpert((study(0, p1="a", p2="b", p3="c"),), RANGES)
+    assert not other.ranks(fresh).any()
+    assert not EarlierExpert((), RANGES).ranks(fresh).any()
+    assert not EarlierExpert((EarlierStudy((), ()),), RANGES).ranks(fresh).any()
+
+
+def test_little_is_said_far_from_everything_that_was_tried() -> None:
+    near = EarlierStudy(tuple({"p1": 1e-3 * (1 + k / 99)} for k in range(20)), (0.4,) * 20)
+    expert = EarlierExpert((near,), {"p1": RANGES["p1"]})
+    close, far = expert.ranks([{"p1": 1.1e-3}, {"p1": 1.0}])
+    assert close > 0.3
+    assert abs(far) < 0.25 * close
+
+
+def test_expectations_are_gaussian_process_regression() -> None:
+    earlier, fresh = study(3), points(4, 7)
+    expert = EarlierExpert((earlier,), RANGES)
+
+    def encoded(configs: list[dict[str, object]]) -> np.ndarray:
+        return np.array(
+            [
+                [(np.log10(float(c["p1"])) + 4) / 4, c["p2"], 0.5 * (c["p3"] == "a"),  # type: ignore[arg-type]
+                 0.5 * (c["p3"] == "b")]
+                for c in configs
+            ],
+            float,
+        )  # fmt: skip
+
+    x, new = encoded(list(earlier.configs)), encoded(fresh)
+    gram = _covariance(x, x) + 0.5 * 0.289**2 * np.eye(len(x))
+    expected = _covariance(new, x) @ np.linalg.solve(gram, np.array(earlier.ranks))
+    np.testing.assert_allclose(expert.ranks(fresh), expected, atol=1e-9)
+    assert np.diag(_covariance(x, x)) == pytest.approx(0.289**2)
+
+
+def test_arms_are_compared_in_pairs_after_as_many_epochs() -> None:
+    """The second beats the first after one epoch; the third was only seen to be the worst."""
+    curves = Curves.of([[3.0, 0.5], [2.0], [9.0], [], [np.nan, 2.5]], 5)
+    found = summary(curves, [{"x": k} for k in range(5)])
+    ranks = {c["x"]: rank for c, rank in zip(found.configs, found.ranks, strict=True)}
+    assert set(ranks) == {0, 1, 2, 4}
+    assert ranks[1] == pytest.approx(0.5)
+    assert ranks[0] == pytest.approx(2 / 3 - 0.5)
+    assert sum(ranks.values()) == pytest.approx(0.0)
+
+
+def test_what_is_kept_is_bounded() -> None:
+    arms = MOST_ARMS + 50
+    curves = Curves.of([[1.0 + k] * (1 + (k >= 50)) for k in range(arms)], 3)
+    found = summary(curves, [{"x": k} for k in range(arms)])
+    assert len(found.configs) == MOST_ARMS
+    assert min(c["x"] for c in found.configs) == 50  # those trained longest
+    assert summary(Curves.of([[1.0], []], 3), [{}, {}]) == EarlierStudy((), ())
+
+
+def test_ranks_and_configurations_belong_together() -> None:
+    with pytest.raises(Misuse, match="one rank for each configuration"):
+        EarlierStudy(({"x": 1},), ())
+
+
+def test_a_declared_space_serves() -> None:
+    space = Space.of({"p1": (1e-4, 1.0, "log"), "p2": (0.0, 1.0), "p3": ["a", "b"]})
+    found = EarlierExpert((study(0),), space.ranges).ranks(points(2))
+    np.testing.assert_allclose(found, EarlierExpert((study(0),), RANGES).ranks(points(2)))

@@ -1,0 +1,85 @@
+"""Documented defaults: which library a space belongs to, and how far values are from them."""
+
+import math
+
+import numpy as np
+import pytest
+
+from bhpt.spaces import encode_tokens
+from bhpt.spaces.documented import documented, scores
+from bhpt.spaces.documented_defaults import LIBRARIES
+from bhpt.spaces.ranges import Choices, NumberRange, Range
+from bhpt.spaces.tokens import column
+
+NAMES = [library.name for library in LIBRARIES]
+
+
+@pytest.mark.parametrize(
+    ("names", "library"),
+    [
+        (("eta", "max_depth", "min_child_weight", "gamma", "subsample"), "XGBoost"),
+        (("learning_rate", "num_leaves", "min_data_in_leaf", "lambda_l1"), "LightGBM"),
+        (("learning_rate", "depth", "l2_leaf_reg", "random_strength"), "CatBoost"),
+        (
+            ("learning_rate", "max_leaf_nodes", "l2_regularization"),
+            "scikit-learn HistGradientBoosting",
+        ),
+        (("alpha", "eta0", "power_t", "l1_ratio"), "scikit-learn SGD"),
+        (("learning_rate_init", "hidden_layer_sizes", "alpha"), "scikit-learn MLP"),
+        (("learning_rate", "warmup_ratio", "per_device_train_batch_size"), "Hugging Face"),
+        (("learning_rate", "clip_range", "gae_lambda", "n_epochs"), "Stable-Baselines3 PPO"),
+        (("learning_rate", "n_embd", "warmup_iters", "grad_clip"), "nanoGPT"),
+        (("n_factors", "lr_all", "reg_all"), "Surprise SVD"),
+        (("model__eta", "model__maxDepth", "model__min_child_weight"), "XGBoost"),
+    ],
+)  # fmt: skip
+def test_the_library_follows_from_all_names(names: tuple[str, ...], library: str) -> None:
+    found = scores(names)
+    assert found.sum() == pytest.approx(1.0)
+    assert NAMES[int(found.argmax())] == library
+    assert found.max() > 0.5
+
+
+def test_the_same_name_has_another_default_beside_other_names() -> None:
+    boosting = documented(("learning_rate", "max_depth", "min_child_weight", "colsample_bytree"))
+    tuning = documented(("learning_rate", "warmup_ratio", "adam_epsilon", "label_smoothing_factor"))
+
+    def mean(found: dict[str, object]) -> float:
+        one = found["learning_rate"]
+        return float(np.log10(one.numbers) @ one.weights)  # type: ignore[attr-defined]
+
+    assert mean(boosting) > -1.2  # type: ignore[arg-type]
+    assert mean(tuning) < -3.5  # type: ignore[arg-type]
+
+
+def test_distances_are_in_units_of_the_users_range() -> None:
+    ranges = {"n_factors": NumberRange(50, 150), "lr_all": NumberRange(5e-4, 5e-2, "log")}
+    configs = [{"n_factors": 100, "lr_all": 0.005}, {"n_factors": 150, "lr_all": 0.0005}]
+    found = encode_tokens(configs, ranges)
+    apart = found[:, :, column("from_default")]
+    np.testing.assert_allclose(apart, np.array([[0.0, 0.0], [0.5, -0.5]]), atol=1e-9)
+    np.testing.assert_allclose(found[:, :, column("from_default_squared")], apart**2, atol=1e-9)
+
+
+def test_words_have_defaults_and_unknown_names_none() -> None:
+    ranges: dict[str, Range] = {
+        "penalty": Choices(2),
+        "eta0": NumberRange(0.001, 1, "log"),
+        "colour": Choices(2),
+    }
+    found = encode_tokens(
+        [{"penalty": "l2", "eta0": 0.1, "colour": "red"}, {"penalty": "l1", "colour": "blue"}],
+        ranges,
+    )
+    assert found[0, 0, column("from_default_squared")] == 0
+    assert found[1, 0, column("from_default_squared")] == 0.25
+    assert found[0, 0, column("has_default")] == 1
+    assert not found[:, 2, column("has_default")].any()
+
+
+def test_facts_are_well_formed() -> None:
+    assert len({*NAMES}) == len(NAMES) > 20
+    for library in LIBRARIES:
+        assert library.source
+        assert all(math.isfinite(value) for value in library.numbers.values())
+        assert not library.numbers.keys() & library.words.keys()
