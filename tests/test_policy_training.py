@@ -30,7 +30,7 @@ from hypothesis import strategies as st
 from bhpt.beliefs import experts
 from bhpt.beliefs.learned.features import OPINIONS
 from bhpt.beliefs.learned.name_opinions import opinions
-from bhpt.beliefs.learned.network_inputs import ask_experts, see
+from bhpt.beliefs.learned.network_inputs import ask_experts, expected, see
 from bhpt.beliefs.learned.passport import Training
 from bhpt.beliefs.learned.schema import ARM_FEATURES, STUDY_FEATURES, arm_column
 from bhpt.beliefs.learned.weights import (
@@ -47,8 +47,8 @@ from bhpt.policies.registry import make_policy
 from bhpt.policies.sensible import SensiblePolicy
 from bhpt.spaces import encode_tokens
 from bhpt.spaces.ranges import NumberRange
-from bhpt.spaces.tokens import COLUMNS, column
-from tests.beliefs.learned.cases import posterior, some_meanings
+from bhpt.spaces.tokens import NAME_HASH, column
+from tests.beliefs.learned.cases import named, posterior, some_meanings
 
 
 @settings(max_examples=100, deadline=None)
@@ -594,13 +594,16 @@ def test_batches_are_of_the_tasks_asked_for(pool_file: Path) -> None:
     widths = {len(tables.spoken[task]) for task in asked}
     drawn = set()
     for _ in range(5):
-        told, target = next(batches)
-        assert told.shape == (knowledge.TASKS, knowledge.BATCH, NAMES, COLUMNS)
-        assert target.shape == (knowledge.TASKS, knowledge.BATCH, OPINIONS - 1)
+        told, names, target = next(batches)
+        each = (knowledge.NETWORKS, knowledge.TASKS)
+        assert told.shape == (*each, knowledge.BATCH, NAMES, OF_VALUES)
+        assert names.shape == (*each, NAMES, NAME_HASH)
+        assert target.shape == (*each, knowledge.BATCH, OPINIONS - 1)
         assert np.isfinite(told).all()
-        there = told[:, :, :, column("present")].any(axis=1).sum(axis=1)
-        drawn |= set(there.tolist())
-        absent = told[:, :, :, column("present")] == 0
+        np.testing.assert_allclose(target.mean(axis=2), 0.0, atol=1e-6)
+        there = told[..., column("present")].any(axis=2).sum(axis=2)
+        drawn |= set(there.ravel().tolist())
+        absent = told[..., column("present")] == 0
         assert not told[absent].any()
     assert widths <= drawn
 
@@ -620,20 +623,37 @@ def test_targets_of_a_task_are_in_its_own_rows(pool_file: Path) -> None:
     knowledge = training("knowledge")
     tables = knowledge.Tables(str(pool_file))
     for made in small_sources(pool_file.parent):
-        rows = tables.rows(tables.names.index(made.name))
         curves = np.rint(made.improvements * 65535)
-        found = tables.target(rows, tables.names.index(made.name))
+        found = tables.target(tables.names.index(made.name))
         np.testing.assert_allclose(found, knowledge.targets(curves), atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_training_and_deciding_hear_the_same_of_names(seed: int) -> None:
+    """One network at a time, names apart from values, as in training; all at once in earnest."""
     knowledge = training("knowledge")
     told = some_meanings(seed, 30)
     told[2] = 0.0
+    reader = shipped("names")
+    networks = len(reader["reader_output"])
+    one = [{name: value[at] for name, value in reader.items()} for at in range(networks)]
+    values, names = told[:, :, :OF_VALUES], told[:, :, OF_VALUES:]
+    names = names[np.abs(names).sum(axis=2).argmax(axis=0), np.arange(names.shape[1])]
+    trained = np.mean([knowledge._said(each, values, names) for each in one], axis=0)
+    expected = opinions(np, reader, told)
+    np.testing.assert_allclose(trained, expected[:, :-1], atol=1e-4)
     jnp = import_module("jax.numpy")
-    expected = knowledge.ask(shipped("names"), told)
-    np.testing.assert_allclose(opinions(jnp, shipped("names"), told), expected, atol=1e-4)
+    np.testing.assert_allclose(opinions(jnp, reader, told), expected, atol=1e-4)
+
+
+def test_the_pool_is_told_what_a_study_is_told() -> None:
+    """The opinion that the policy is trained with is the one that it decides by."""
+    knowledge = training("knowledge")
+    view = named(4, arms=30)
+    assert view.meanings is not None
+    rows = np.arange(30)
+    said = expected(view, rows, shipped_policy())
+    np.testing.assert_allclose(said, knowledge.ask(shipped("names"), view.meanings), atol=1e-6)
 
 
 @pytest.mark.slow
@@ -657,13 +677,13 @@ def test_knowledge_of_names_is_learned_and_written(
     assert not np.allclose(both[0], both[1])
     said = both[0]
     task = tables.names.index("vae_mnist")  # judged by what will be shipped
-    rows, expected = tables.rows(task), opinions(np, weights, tables.read(task))
+    rows, expected = tables.rows(task), knowledge.ask(weights, tables.read(task))
     np.testing.assert_allclose(said[rows], expected, rtol=5e-3, atol=1e-5)
     for name in ("fcnet_mnist", "lcbench:0"):  # judged by networks that have not seen them
         task = tables.names.index(name)
         rows = tables.rows(task)
         assert said[rows].any()
-        shipped_ones = opinions(np, weights, tables.read(task))
+        shipped_ones = knowledge.ask(weights, tables.read(task))
         assert not np.allclose(said[rows], shipped_ones, rtol=5e-2, atol=1e-4)
 
 
@@ -813,7 +833,7 @@ def test_folds_hold_every_task_once(pool_file: Path, by: str, parts: int) -> Non
     knowledge = training("knowledge")
     tables = knowledge.Tables(str(pool_file))
     tasks = tables.named()
-    found = knowledge.folds(tables, tasks, by)
+    found = knowledge.folds(tables, tasks, by, 6)
     assert sorted(t for part in found for t in part) == tasks
     kinds = [{tables.labels.kinds[t] for t in part} for part in found]
     assert len(found) == parts

@@ -10,13 +10,14 @@ pool is judged by networks that were trained without it, or without its kind. Fo
 names opinions are invented, good and bad ones, and none.
 
 Notation:
-    N  hyper-parameters, K  arms of a batch, E  networks, F  numbers of a token
+    N  hyper-parameters, K  arms of a task, E  networks, F  numbers of a token
 """
 
 import argparse
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -27,21 +28,22 @@ from benchmarks.policy.adam import Moments, adam, still
 from benchmarks.policy.options import add_leave_out, parsed, write
 from benchmarks.policy.pool import NAMES, OF_VALUES, read_labels
 from benchmarks.policy.respelling import SPELLINGS, meaningless, spellings
+from bhpt.beliefs import experts
 from bhpt.beliefs.experts import closeness_to_defaults, closeness_to_middle
 from bhpt.beliefs.learned.features import OPINIONS, Array
-from bhpt.beliefs.learned.name_opinions import opinions
+from bhpt.beliefs.learned.name_opinions import judged
 from bhpt.beliefs.learned.network import Weights
+from bhpt.beliefs.learned.network_inputs import ask_experts
 from bhpt.domain import FloatArray, IntArray, Misuse
-from bhpt.spaces.tokens import COLUMNS, column, hashed_name
+from bhpt.spaces.tokens import COLUMNS, NAME_HASH, column, hashed_name
 
 NETWORKS = 4
 TOLD = OPINIONS - 1  # what a network says; how far they are apart is the last opinion
-HIDDEN = 24
-FOLDS = 6
-BATCH = 64  # arms of one task
-TASKS = 16  # in a batch
+HIDDEN = 32
+BATCH = 48  # arms of one task
+TASKS = 6  # in a batch of one network
 # how often a batch takes a task of each suite, relative to the others in the pool
-SHARES = {"lcbench": 0.35, "taskset": 0.2, "tables": 0.1, "nets": 0.35, "others": 1.5}
+SHARES = {"lcbench": 0.45, "taskset": 0.4, "tables": 0.1, "nets": 0.35, "others": 1.5}
 MEANINGLESS = 0.15  # chance that no name of a task means anything
 UNDOCUMENTED = 0.3  # chance that no default is known
 CUT = 0.3  # chance that arms come from a part of one range
@@ -86,22 +88,43 @@ def start(key: Array) -> Weights:
     return weights
 
 
+class Batch(NamedTuple):
+    """Some arms of some tasks, other ones for each network.
+
+    Attributes:
+        values: Their tokens without names, [E, TASKS, BATCH, N, OF_VALUES].
+        names: Hashes of the names, [E, TASKS, N, NAME_HASH].
+        target: What is to be said about them, [E, TASKS, BATCH, TOLD].
+    """
+
+    values: FloatArray
+    names: FloatArray
+    target: FloatArray
+
+
 @jax.jit
 def improve(
-    weights: Weights, moments: Moments, told: Array, target: Array, rate: Array
+    weights: Weights, moments: Moments, batch: Batch, rate: Array
 ) -> tuple[Weights, Moments, Array]:
-    """One step of Adam on a batch of tasks, [TASKS, BATCH, ..]."""
+    """One step of Adam, each network on its own part of a batch."""
 
     def loss(weights: Weights) -> Array:
-        each = [jax.tree.map(lambda w, e=e: w[e : e + 1], weights) for e in range(NETWORKS)]
-        total = 0.0
-        for one in each:
-            said = jax.vmap(partial(opinions, jnp, one))(told)
-            total = total + ((said[:, :, :TOLD] - target) ** 2).mean()
-        return total + 2e-5 * sum((w**2).sum() for w in jax.tree.leaves(weights))
+        said = jax.vmap(lambda one, part: jax.vmap(partial(_said, one))(part.values, part.names))(
+            weights, batch
+        )
+        decay = 2e-5 * sum((w**2).sum() for w in jax.tree.leaves(weights))
+        return NETWORKS * ((said - batch.target) ** 2).mean() + decay
 
     value, grads = jax.value_and_grad(loss)(weights)
     return *adam(weights, moments, grads, rate), value
+
+
+def _said(one: Weights, values: Array, names: Array) -> Array:
+    """What one network says of arms of one task, [BATCH, TOLD]; names are read once for all."""
+    layer = one["reader_token"]
+    read = values @ layer[:OF_VALUES] + names @ layer[OF_VALUES:] + one["reader_token_bias"]
+    alone = jax.tree.map(lambda w: w[None], one)
+    return judged(jnp, alone, read[None], values[:, :, :1])[:, :TOLD]
 
 
 class Tables:
@@ -121,16 +144,19 @@ class Tables:
         self._spelled = spellings(distinct, np.random.default_rng(3))
         place = {name: at for at, name in enumerate(distinct)}
         self._at = [[place[name] for name in row] for row in self.spoken]
+        self._targets: dict[int, FloatArray] = {}
 
     def rows(self, task: int) -> IntArray:
         """Where a task's arms are."""
         first, count = self.table[task][:2]
         return np.arange(first, first + count)
 
-    def target(self, rows: IntArray, task: int) -> FloatArray:
-        """What is to be said about some arms of a task, [K, TOLD]."""
-        units = self.table[task][2]
-        return targets(self.curves[rows, : units + 1].astype(float))
+    def target(self, task: int) -> FloatArray:
+        """What is to be said about all arms of a task, [K, TOLD]; worked out once."""
+        if task not in self._targets:
+            curves = self.curves[self.rows(task), : self.table[task][2] + 1]
+            self._targets[task] = targets(curves.astype(float))
+        return self._targets[task]
 
     def named(self) -> list[int]:
         """Tasks whose hyper-parameters have names."""
@@ -144,11 +170,12 @@ class Tables:
             found[:, at, OF_VALUES:] = hashed_name(name)
         return found * found[:, :, :1]
 
-    def varied(self, task: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """Some arms of a task, told in another way, and what is to be said about them."""
+    def varied(
+        self, task: int, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Some arms of a task, told in another way: values, names and targets, as in `Batch`."""
         rows, cut = self._some(task, rng)
-        found = np.zeros((BATCH, NAMES, COLUMNS), np.float32)
-        found[:, :, :OF_VALUES] = self.tokens[rows]
+        found = self.tokens[rows].astype(np.float32)
         if cut is not None:
             _stretch(found, *cut)
         names = self._at[task]
@@ -157,14 +184,19 @@ class Tables:
         else:
             hashes = self._spelled[names, rng.integers(SPELLINGS, size=len(names))]
             documented = rng.random() >= UNDOCUMENTED
-        found[:, : len(names), OF_VALUES:] = hashes
+        called = np.zeros((NAMES, NAME_HASH), np.float32)
+        called[: len(names)] = hashes
         if not documented:
             found[:, :, _DEFAULT] = 0.0
         if rng.random() < 0.5:
             spared = rng.random(NAMES) < SPARED
             if not spared[: len(names)].all():
                 found[:, spared] = 0.0
-        return found * found[:, :, :1], self.target(rows, task)
+        return (
+            found * found[:, :, :1],
+            called,
+            self._targets[rows] - self._targets[rows].mean(axis=0),
+        )
 
     def _some(
         self, task: int, rng: np.random.Generator
@@ -183,15 +215,20 @@ class Tables:
             return rng.choice(rows, BATCH), cut
         return rng.permutation(rows)[:BATCH], cut
 
-    def batches(
-        self, tasks: Sequence[int], rng: np.random.Generator
-    ) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Tokens and targets of some arms of some tasks, for ever, [TASKS, BATCH, ..]."""
+    def batches(self, tasks: Sequence[int], rng: np.random.Generator) -> Iterator[Batch]:
+        """Some arms of some tasks for each network, for ever."""
         asked = {*tasks}
         shares = self.labels.shares(SHARES, [t in asked for t in range(len(self.names))])
         while True:
-            made = [self.varied(int(t), rng) for t in rng.choice(len(shares), TASKS, p=shares)]
-            yield np.stack([m[0] for m in made]), np.stack([m[1] for m in made]).astype(np.float32)
+            drawn = rng.choice(len(shares), NETWORKS * TASKS, p=shares)
+            made = zip(*(self.varied(int(t), rng) for t in drawn), strict=True)
+            yield Batch(*(_by_network(part) for part in made))
+
+
+def _by_network(parts: Sequence[FloatArray]) -> FloatArray:
+    """Arrays of all tasks of a batch as one, [E, TASKS, ..]."""
+    every = np.stack(parts).astype(np.float32)
+    return every.reshape(NETWORKS, TASKS, *every.shape[1:])
 
 
 def _stretch(tokens: FloatArray, at: int, low: float, high: float) -> None:
@@ -210,9 +247,8 @@ def train(tables: Tables, tasks: Sequence[int], steps: int, seed: int) -> Weight
     moments = still(weights)
     batches = tables.batches(tasks, np.random.default_rng(seed))
     for step in range(steps):
-        told, target = next(batches)
         rate = 3e-3 * min(1.0, step / 50) * (0.01 + 0.99 * 0.5 * (1 + np.cos(np.pi * step / steps)))
-        weights, moments, _ = improve(weights, moments, told, target, rate)
+        weights, moments, _ = improve(weights, moments, next(batches), rate)
     return weights
 
 
@@ -230,21 +266,23 @@ def invented(rng: np.random.Generator, target: FloatArray) -> FloatArray:
 
 
 def ask(weights: Weights, tokens: FloatArray) -> FloatArray:
-    """Opinions about configurations."""
-    return np.asarray(opinions(np, jax.tree.map(np.asarray, weights), tokens))
+    """What experts together say of configurations, as a study without earlier ones is told."""
+    said = ask_experts(tokens, None, jax.tree.map(np.asarray, weights))
+    return experts.combined(said, experts.weights(said, []))
 
 
-def folds(tables: Tables, tasks: Sequence[int], by: str) -> list[list[int]]:
+def folds(tables: Tables, tasks: Sequence[int], by: str, most: int) -> list[list[int]]:
     """The tasks in parts, each of which is judged by networks that have seen the others alone.
 
     Args:
         tables: The pool.
         tasks: Those that are learned from.
         by: `task` parts them by chance, `kind` keeps all tasks of a kind together.
+        most: How many parts there are at most.
     """
     labels = [tables.labels.kinds[t] if by == "kind" else tables.names[t] for t in tasks]
     each = list(dict.fromkeys(labels))
-    count = min(FOLDS, len(each))
+    count = min(most, len(each))
     fold = dict(zip(each, np.random.default_rng(1).permutation(len(each)) % count, strict=True))
     return [
         [t for t, label in zip(tasks, labels, strict=True) if fold[label] == part]
@@ -271,6 +309,7 @@ def parser() -> argparse.ArgumentParser:
         help="judge each task by networks that have not seen it, have not seen its kind, or both",
     )
     made.add_argument("--steps", type=int, default=2000)
+    made.add_argument("--folds", type=int, default=6, help="parts of the tasks, and of the kinds")
     return made
 
 
@@ -281,16 +320,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     kept = tables.labels.chosen(options.leave_out, options.leave_out_kind)
     tasks = [t for t in tables.named() if tables.names[t] not in kept]
     weights = train(tables, tasks, options.steps, 0)
-    ways = ("task", "kind") if options.fold_by == "both" else (options.fold_by,)
-    said = np.stack([crossed(tables, tasks, weights, by, options.steps) for by in ways])
-    tell("left out", tables, said[0], [t for t in tables.named() if tables.names[t] in kept])
-    np.savez_compressed(options.out, opinions=said.astype(np.float16))
     file = Path(options.out).with_name("names.npz")
     write(file, options.command, "names", weights, tables.labels.training(kept))
+    ways = ("task", "kind") if options.fold_by == "both" else (options.fold_by,)
+    said = np.stack([crossed(tables, tasks, weights, by, options) for by in ways])
+    tell("left out", tables, said[0], [t for t in tables.named() if tables.names[t] in kept])
+    np.savez_compressed(options.out, opinions=said.astype(np.float16))
 
 
 def crossed(
-    tables: Tables, tasks: Sequence[int], weights: Weights, by: str, steps: int
+    tables: Tables,
+    tasks: Sequence[int],
+    weights: Weights,
+    by: str,
+    options: argparse.Namespace,
 ) -> FloatArray:
     """Opinions about all arms of the pool, each by networks that have not seen its task or kind.
 
@@ -299,7 +342,7 @@ def crossed(
         tasks: Those that may be learned from.
         weights: Networks that have seen all of these; they judge the tasks that are left out.
         by: `task` or `kind`, see `folds`; `none` asks the same networks about all of them.
-        steps: Of training each fold's networks.
+        options: Steps of training each fold's networks, and how many folds.
 
     Returns:
         One row an arm, [rows, OPINIONS].
@@ -307,9 +350,9 @@ def crossed(
     said = np.zeros((len(tables.curves), OPINIONS), np.float32)
     for task in tables.named():  # those left out are judged as they will be in earnest
         said[tables.rows(task)] = ask(weights, tables.read(task))
-    parts = [] if by == "none" else folds(tables, tasks, by)
+    parts = [] if by == "none" else folds(tables, tasks, by, options.folds)
     for fold, part in enumerate(parts):
-        blind = train(tables, [t for t in tasks if t not in part], steps, fold)
+        blind = train(tables, [t for t in tasks if t not in part], options.steps, fold)
         for task in part:
             said[tables.rows(task)] = ask(blind, tables.read(task))
         print(f"by {by}: fold {fold + 1} of {len(parts)}", flush=True)
@@ -317,7 +360,7 @@ def crossed(
     rng = np.random.default_rng(2)
     for task in sorted(set(range(len(tables.names))) - set(tables.named())):
         rows = tables.rows(task)
-        said[rows] = invented(rng, tables.target(rows, task))
+        said[rows] = invented(rng, tables.target(task))
     return said
 
 

@@ -56,7 +56,7 @@ LIBRARIES = (
             "learning_rate": 0.03, "depth": 6, "max_depth": 6, "l2_leaf_reg": 3.0,
             "random_strength": 1.0, "bagging_temperature": 1.0, "rsm": 1.0,
             "colsample_bylevel": 1.0, "border_count": 254, "min_data_in_leaf": 1,
-            "leaf_estimation_iterations": 1, "max_leaves": 31,
+            "max_leaves": 31,
         },
         {"grow_policy": "symmetric_tree"},
     ),

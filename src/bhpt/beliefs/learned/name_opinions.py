@@ -29,15 +29,26 @@ def opinions(xp: Xp, weights: Weights, tokens: Array) -> Array:
         tokens: Of each arm, those that are absent zero, [K, N, F].
     """
     arms, names, size = tokens.shape
-    present = tokens[:, :, :1]
-    flat = tokens.reshape(arms * names, size)
-    read = smooth(xp, _layer(weights, "reader_token", flat))  # [E, K N, H]
-    read = read.reshape(len(read), arms, names, -1) * present
+    read = _layer(weights, "reader_token", tokens.reshape(arms * names, size))
+    return judged(xp, weights, read.reshape(len(read), arms, names, -1), tokens[:, :, :1])
+
+
+def judged(xp: Xp, weights: Weights, read: Array, present: Array) -> Array:
+    """Scores of each arm from its tokens after the first layer, [K, OPINIONS].
+
+    Args:
+        xp: NumPy or JAX's twin of it.
+        weights: Of all networks, stacked along their first axis.
+        read: Tokens times `reader_token`, with its bias, [E, K, N, H].
+        present: 1 for the tokens that an arm has, [K, N, 1].
+    """
+    networks, arms, names, _ = read.shape
+    read = smooth(xp, read) * present
     context = read.sum(axis=2) @ weights["reader_context"]  # [E, K, H]
-    read = read.reshape(len(read), arms * names, -1)
-    again = _layer(weights, "reader_again", read).reshape(len(read), arms, names, -1)
-    again = smooth(xp, again + context[:, :, None, :]) * present
-    hidden = smooth(xp, _layer(weights, "reader_hidden", again.sum(axis=2)))
+    again = _layer(weights, "reader_again", read.reshape(networks, arms * names, -1))
+    again = again.reshape(networks, arms, names, -1) + context[:, :, None, :]
+    again = (smooth(xp, again) * present).sum(axis=2)
+    hidden = smooth(xp, _layer(weights, "reader_hidden", again))
     scores = hidden @ weights["reader_output"]
     scores = scores - scores.mean(axis=1, keepdims=True)
     spread = xp.mean((scores[:, :, 0] - scores[:, :, 0].mean(axis=0)) ** 2, axis=0)

@@ -25,6 +25,7 @@ from bhpt.beliefs.learned.features import (
     geometry,
 )
 from bhpt.beliefs.learned.name_opinions import opinions
+from bhpt.beliefs.learned.network import Weights
 from bhpt.beliefs.learned.weights import NetworkWeights
 from bhpt.beliefs.scale import untrained_loss
 from bhpt.beliefs.triangular import cholesky, solve_lower
@@ -112,9 +113,7 @@ def _at_first(view: View, named: FloatArray, rows: IntArray, trained: NetworkWei
     return experts.combined(asked, experts.weights(asked, []))
 
 
-def ask_experts(
-    named: FloatArray, earlier: FloatArray | None, trained: NetworkWeights
-) -> FloatArray:
+def ask_experts(named: FloatArray, earlier: FloatArray | None, trained: Weights) -> FloatArray:
     """The opinion of every expert about some arms, in the order of `EXPERTS`, [E, R, OPINIONS].
 
     Args:
@@ -270,21 +269,38 @@ def _made_shape(configs: FloatArray, said: FloatArray, rows: IntArray) -> Geomet
 def expected(view: View, rows: IntArray, trained: NetworkWeights) -> FloatArray:
     """What experts together expect of some arms, [R, OPINIONS].
 
-    Each is trusted as far as it has been right about what the study had shown when its reports
-    last reached one of a growing series of counts, so that this changes rarely.
+    Without earlier studies this is the same for a whole study, as in training, where the network
+    learns how far to trust it. What earlier studies say was not part of training, so with them each
+    expert is trusted as far as it has been right about what the study had shown when its reports
+    last reached one of a growing series of counts.
     """
     named = _named(view, trained)
     if named is None:
         return np.zeros((len(rows), OPINIONS))
-    asked: Slot[FloatArray] = Slot("opinions of experts", trained)
-    inputs = (named, view.earlier, rows)
-    said = view.memory.recall(
-        asked, inputs, lambda: ask_experts(named[rows], _part(view.earlier, rows), trained)
-    )
+    said = _asked(view, named, rows, trained)
+    if view.earlier is None:
+        return experts.combined(said, experts.weights(said, []))
     curves = view.curves.first(_weighed_at(len(view.curves.reports)))
     together: Slot[FloatArray] = Slot("opinion of all experts", trained)
     shown = (said, curves.counts, curves.visited, curves.losses)
     return view.memory.recall(together, shown, lambda: _weighed(said, curves, view.unit, rows))
+
+
+def _asked(view: View, named: FloatArray, rows: IntArray, trained: NetworkWeights) -> FloatArray:
+    """The opinion of every expert about some arms, [E, R, OPINIONS].
+
+    All arms of a study of few are judged at once, so that another choice of them costs nothing.
+    """
+    slot: Slot[FloatArray] = Slot("opinions of experts", trained)
+    if view.arms <= _SOME:
+        inputs: tuple[object, ...] = (named, view.earlier)
+        every = view.memory.recall(slot, inputs, lambda: ask_experts(named, view.earlier, trained))
+        return every[:, rows]
+    return view.memory.recall(
+        slot,
+        (named, view.earlier, rows),
+        lambda: ask_experts(named[rows], _part(view.earlier, rows), trained),
+    )
 
 
 def _weighed_at(reports: int) -> int:
