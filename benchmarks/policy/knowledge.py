@@ -34,6 +34,7 @@ from bhpt.beliefs.learned.features import OPINIONS, Array
 from bhpt.beliefs.learned.name_opinions import judged
 from bhpt.beliefs.learned.network import Weights
 from bhpt.beliefs.learned.network_inputs import ask_experts
+from bhpt.beliefs.learned.weights import read_weights
 from bhpt.domain import FloatArray, IntArray, Misuse
 from bhpt.spaces.tokens import COLUMNS, NAME_HASH, column, hashed_name
 
@@ -192,11 +193,8 @@ class Tables:
             spared = rng.random(NAMES) < SPARED
             if not spared[: len(names)].all():
                 found[:, spared] = 0.0
-        return (
-            found * found[:, :, :1],
-            called,
-            self._targets[rows] - self._targets[rows].mean(axis=0),
-        )
+        target = self.target(task)[rows - self.table[task][0]]
+        return found * found[:, :, :1], called, target - target.mean(axis=0)
 
     def _some(
         self, task: int, rng: np.random.Generator
@@ -267,7 +265,7 @@ def invented(rng: np.random.Generator, target: FloatArray) -> FloatArray:
 
 def ask(weights: Weights, tokens: FloatArray) -> FloatArray:
     """What experts together say of configurations, as a study without earlier ones is told."""
-    said = ask_experts(tokens, None, jax.tree.map(np.asarray, weights))
+    said = ask_experts(tokens, None, {name: np.asarray(w) for name, w in weights.items()})
     return experts.combined(said, experts.weights(said, []))
 
 
@@ -309,6 +307,9 @@ def parser() -> argparse.ArgumentParser:
         help="judge each task by networks that have not seen it, have not seen its kind, or both",
     )
     made.add_argument("--steps", type=int, default=2000)
+    made.add_argument(
+        "--names", default="", help="networks that were trained before on the same tasks"
+    )
     made.add_argument("--folds", type=int, default=6, help="parts of the tasks, and of the kinds")
     return made
 
@@ -319,9 +320,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tables = Tables(options.pool)
     kept = tables.labels.chosen(options.leave_out, options.leave_out_kind)
     tasks = [t for t in tables.named() if tables.names[t] not in kept]
-    weights = train(tables, tasks, options.steps, 0)
-    file = Path(options.out).with_name("names.npz")
-    write(file, options.command, "names", weights, tables.labels.training(kept))
+    if options.names:
+        weights: Weights = read_weights(Path(options.names), "names")
+    else:
+        weights = train(tables, tasks, options.steps, 0)
+        file = Path(options.out).with_name("names.npz")
+        write(file, options.command, "names", weights, tables.labels.training(kept))
     ways = ("task", "kind") if options.fold_by == "both" else (options.fold_by,)
     said = np.stack([crossed(tables, tasks, weights, by, options) for by in ways])
     tell("left out", tables, said[0], [t for t in tables.named() if tables.names[t] in kept])

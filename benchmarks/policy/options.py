@@ -36,7 +36,8 @@ def parser(
     made.add_argument(
         "--knowledge",
         default="",
-        help="file that benchmarks.policy.knowledge wrote for it; without it no name is known",
+        help="files that benchmarks.policy.knowledge wrote for it, with commas; a study takes one "
+        "of their ways of folding; without any no name is known",
     )
     made.add_argument("--out", required=True, help="file of the weights, .npz")
     made.add_argument("--seconds", type=float, default=seconds)

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from benchmarks.policy.options import listed
 from benchmarks.policy.pool import ARMS as MOST_ARMS
 from benchmarks.policy.pool import FEATURES, UNITS, WEIGHTS, read_labels
 from bhpt.beliefs.learned.features import (
@@ -103,7 +104,7 @@ def read_pool(
 
     Args:
         file: Of the pool.
-        knowledge: File of the opinions about it; none where this is empty.
+        knowledge: Files of the opinions about it, with commas; none where this is empty.
         leave_out: Tasks that are kept.
         only: Tasks that are taken, all if there are none.
 
@@ -127,8 +128,11 @@ def _said(knowledge: str, rows: int) -> Array:
     """Opinions about all rows of the pool, one set for each way of folding, [V, rows, OPINIONS]."""
     if not knowledge:
         return jnp.zeros((1, rows, OPINIONS), jnp.float16)
-    with np.load(knowledge) as arrays:
-        return jnp.asarray(arrays["opinions"])
+    found = []
+    for file in listed(knowledge):
+        with np.load(file) as arrays:
+            found.append(arrays["opinions"])
+    return jnp.asarray(np.concatenate(found))
 
 
 def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
