@@ -2,8 +2,9 @@
 
 Experts speak before anything is trained: networks that read names and ranges, closeness to
 documented defaults, closeness to the middle of the user's ranges, the user's earlier studies. Each
-says a rank that it expects of every arm. The study then shows how the tried arms rank, and the
-experts' weights follow by Bayesian linear regression, in closed form:
+says a rank that it expects of every arm; together they say the sum of it, at weights that are fixed
+unless there are earlier studies. Then the study shows how the tried arms rank, and the experts'
+weights follow by Bayesian linear regression, in closed form:
 
     y = Xᵀ b + noise,   b_e ~ N(m_e, s_e²),   noise ~ N(0, σ²)
     b = (S⁻¹ + X Xᵀ / σ²)⁻¹ (S⁻¹ m + X y / σ²),   negative weights count as 0
