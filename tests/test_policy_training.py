@@ -30,6 +30,7 @@ from hypothesis import strategies as st
 from bhpt.beliefs import experts
 from bhpt.beliefs.learned.features import OPINIONS
 from bhpt.beliefs.learned.name_opinions import opinions
+from bhpt.beliefs.learned.network import preferences, trunk
 from bhpt.beliefs.learned.network_inputs import ask_experts, expected, see
 from bhpt.beliefs.learned.passport import Training
 from bhpt.beliefs.learned.schema import ARM_FEATURES, STUDY_FEATURES, arm_column
@@ -335,6 +336,7 @@ def instance_of(task: Task, budget: float, costs: Any, workers: int = 1) -> Any:
         q=jnp.asarray(q),
         exists=exists,
         costs=jnp.asarray(prices),
+        guessed=jnp.asarray(prices),
         units=jnp.asarray(units),
         budget=jnp.asarray(float(budget)),
         workers=jnp.asarray(workers),
@@ -729,9 +731,11 @@ def test_the_policy_learns_without_harm(pool_file: Path, knowledge_file: Path) -
 def test_shipped_weights_can_be_trained_on(start: str) -> None:
     train, jax = training("train"), import_module("jax")
     file = Path(import_module("bhpt.beliefs.learned").__file__ or "").parent / "data" / "policy.npz"
-    fresh = train.start_weights(jax.random.PRNGKey(0), len(ARM_FEATURES), len(STUDY_FEATURES))
-    weights = train.grown(fresh, str(file.with_name(f"{start}.npz")))
     kept = read_any_weights(file.with_name(f"{start}.npz"))
+    hidden = len(kept["input_bias"])
+    sizes = len(ARM_FEATURES), len(STUDY_FEATURES), hidden
+    fresh = train.start_weights(jax.random.PRNGKey(0), *sizes)
+    weights = train.grown(fresh, str(file.with_name(f"{start}.npz")))
     assert weights.keys() == fresh.keys()
     anew = {"value"} if start == "policy" else {"value", "preference"}
     for name, value in weights.items():
@@ -749,14 +753,14 @@ def test_weights_grow_by_the_names_of_features(tmp_path: Path) -> None:
         study_features=("gone", *STUDY_FEATURES[1:]),
     )
     arm, study = len(before.arm_features), len(before.study_features)
-    old = train.start_weights(jax.random.PRNGKey(1), arm, study)
+    old = train.start_weights(jax.random.PRNGKey(1), arm, study, 8)
     passport = replace(shipped("policy").passport, schema=before)
     write_weights(tmp_path / "old.npz", old, passport)
-    fresh = train.start_weights(jax.random.PRNGKey(0), len(ARM_FEATURES), len(STUDY_FEATURES))
+    fresh = train.start_weights(jax.random.PRNGKey(0), len(ARM_FEATURES), len(STUDY_FEATURES), 8)
     weights = train.grown(fresh, str(tmp_path / "old.npz"))
     shared = [*STUDY_FEATURES, *ARM_FEATURES]
     shared_before = [*before.study_features, *before.arm_features]
-    inside = 3 * train.HIDDEN
+    inside = 3 * 8
     np.testing.assert_array_equal(weights["context"][:inside], old["context"][:inside])
     for name, now, then, skip in (
         ("arm_input", ARM_FEATURES, before.arm_features, 0),
@@ -773,6 +777,50 @@ def test_weights_grow_by_the_names_of_features(tmp_path: Path) -> None:
     write_weights(tmp_path / "v.npz", old, replace(passport, schema=replace(before, version=9)))
     with pytest.raises(Misuse, match="version 9, not 1, of features"):
         train.grown(fresh, str(tmp_path / "v.npz"))
+
+
+def test_a_wider_network_says_what_the_narrow_one_said(tmp_path: Path) -> None:
+    """New hidden units are there and can learn; until they do, nothing changes."""
+    train, jax = training("train"), import_module("jax")
+    sizes = len(ARM_FEATURES), len(STUDY_FEATURES)
+    old = train.start_weights(jax.random.PRNGKey(1), *sizes, 8)
+    rng = np.random.default_rng(0)
+    old["preference"] = rng.standard_normal(8)
+    write_weights(tmp_path / "old.npz", old, shipped("policy").passport)
+    fresh = train.start_weights(jax.random.PRNGKey(0), *sizes, 13)
+    wide = train.grown(fresh, str(tmp_path / "old.npz"))
+    assert {name: w.shape for name, w in wide.items()} == {n: w.shape for n, w in fresh.items()}
+    arms, study = rng.standard_normal((6, sizes[0])), rng.standard_normal(sizes[1])
+    said = []
+    for weights in (old, wide):
+        arrays = {name: np.asarray(w, float) for name, w in weights.items()}
+        out = trunk(np, arrays, arms, study, np.ones(6))
+        said.append(preferences(np, arrays, out, np.ones(6)))
+    np.testing.assert_allclose(said[1], said[0], atol=1e-5)
+    assert np.asarray(wide["hidden"])[:, 8:].any()
+    with pytest.raises(Misuse, match="8 hidden units, the network has 5"):
+        train.grown(
+            train.start_weights(jax.random.PRNGKey(0), *sizes, 5), str(tmp_path / "old.npz")
+        )
+
+
+def test_prices_may_be_wrong_until_an_arm_is_tried(pool_file: Path, knowledge_file: Path) -> None:
+    studies = training("studies")
+    right = kinds_of(pool_file, knowledge_file, ("tables",))
+    wrong = kinds_of(pool_file, knowledge_file, ("tables",), mispriced=1.0)
+    np.testing.assert_array_equal(right.guessed, right.costs)
+    assert np.abs(np.log(np.asarray(wrong.guessed / wrong.costs))).max() > 0.5
+    task = packaged("vae_mnist")
+    honest = instance_of(task, 10.0, np.full(task.arms, 4.0))
+    cheap = honest._replace(guessed=honest.costs / 4)
+    state = studies.begin(cheap)
+    assert float(studies._bought(cheap, state)[0]) == 10  # what it is held to buy
+    for _ in range(2):
+        state = studies.land(cheap, studies.set_off(cheap, state, 0, 1.0))
+    assert (int(state.n[0]), float(state.left)) == (2, 2.0)
+    assert float(studies._bought(cheap, state)[0]) == 0  # its price is known by now
+    state = studies.land(cheap, studies.set_off(cheap, state, 1, 1.0))
+    assert (int(state.n[1]), float(state.left)) == (0, 0.0)  # too dear: all spent, nothing shown
 
 
 @pytest.mark.slow

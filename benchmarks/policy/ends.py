@@ -28,10 +28,11 @@ from benchmarks.policy.studies import (
     look,
     read_pool,
 )
-from benchmarks.policy.train import HIDDEN, grown, start_weights
+from benchmarks.policy.train import grown, start_weights
 from bhpt.beliefs.learned.features import NOISE, Array, at
 from bhpt.beliefs.learned.network import EDGES, Weights, histogram, trunk
 
+HIDDEN = 64
 STUDIES = 256
 
 
@@ -99,7 +100,7 @@ def start(pool: Pool, key: Array, mix: Mix, grown_from: str = "") -> Weights:
     probe = draw_many(pool, key, 2, 10, 10, mix)
     states = jax.vmap(stop)(probe, jax.random.split(key, 2))
     arms, study, _ = jax.vmap(look)(probe, states)
-    weights = start_weights(key, arms.shape[2], study.shape[1])
+    weights = start_weights(key, arms.shape[2], study.shape[1], HIDDEN)
     del weights["preference"], weights["value"]
     weights["bins"] = jnp.zeros((HIDDEN, len(EDGES) + 1))
     weights["bins_bias"] = jnp.zeros(len(EDGES) + 1)
@@ -113,7 +114,7 @@ def train(options: argparse.Namespace) -> None:
     trained_on = labels.training(kept)
     pool = read_pool(options.pool, options.knowledge, kept)
     key = jax.random.PRNGKey(1)
-    mix = Mix(costs=0.0, beside=0.0)
+    mix = Mix(costs=0.0, mispriced=0.0, beside=0.0)
     weights = start(pool, key, mix, options.start)
     moments = still(weights)
     began = told = time.time()

@@ -30,13 +30,13 @@ NAMES = 12  # hyper-parameters of a task that are kept
 OF_VALUES = COLUMNS - NAME_HASH  # numbers of a token before the hash of its name
 # how often a study is drawn from each suite, relative to the other suites in the pool
 WEIGHTS = {
-    "lcbench": 0.2,
-    "taskset": 0.15,
-    "tables": 0.05,
-    "nets": 0.15,
+    "lcbench": 0.26,
+    "taskset": 0.18,
+    "tables": 0.06,
+    "nets": 0.2,
     "drawn": 0.05,
     "worlds": 0.1,
-    "others": 0.8,
+    "others": 0.65,
 }
 
 

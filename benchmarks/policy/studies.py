@@ -28,7 +28,7 @@ from bhpt.beliefs.learned.features import (
 )
 
 ARMS = 100
-WORKERS = 8
+WORKERS = 64
 
 
 class Pool(NamedTuple):
@@ -42,11 +42,23 @@ class Pool(NamedTuple):
 
 
 class Instance(NamedTuple):
-    """One study before its first unit, arms padded to `ARMS`."""
+    """One study before its first unit, arms padded to `ARMS`.
+
+    Attributes:
+        q: Improvements after each unit, best so far, [K, UNITS + 1].
+        exists: 1 for arms, 0 for padding, [K].
+        costs: What a unit of each arm costs, [K].
+        guessed: What it is held to cost until the arm's first report, [K].
+        units: Of a full training.
+        budget: In units of the median cost.
+        workers: How many units may be in flight.
+        shape: Fields of `Geometry`.
+    """
 
     q: Array
     exists: Array
     costs: Array
+    guessed: Array
     units: Array
     budget: Array
     workers: Array
@@ -79,6 +91,7 @@ class Mix:
         stride: Of another unit.
         bend: Of a bent scale.
         costs: Of unequal prices.
+        mispriced: Of prices that are wrong for arms without a report.
         fewer: Of fewer arms.
         nameless: Of names that nobody knows.
         misled: Of names that mean the opposite.
@@ -90,11 +103,12 @@ class Mix:
     stride: float = 0.2
     bend: float = 0.15
     costs: float = 0.25
+    mispriced: float = 0.12
     fewer: float = 0.2
     nameless: float = 0.25
     misled: float = 0.12
     doubtful: float = 0.4
-    beside: float = 0.15
+    beside: float = 0.25
 
 
 def read_pool(
@@ -137,7 +151,7 @@ def _said(knowledge: str, rows: int) -> Array:
 
 def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
     """A study: a task, some of its arms, a unit, prices and a budget of low .. high units."""
-    keys = jax.random.split(key, 20)
+    keys = jax.random.split(key, 23)
     task = jax.random.choice(keys[0], len(pool.weights), p=pool.weights)
     start, rows, units, used = pool.table[task]
     absent = jnp.arange(MOST_ARMS) >= rows
@@ -167,6 +181,9 @@ def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
     lean = (x - 0.5) @ slope * 1.5 + 0.5 * jax.random.normal(keys[12], (ARMS,))
     costs = jnp.exp(jnp.where(uneven, spread, 0.0) * lean)
     costs = costs / jnp.nanmedian(jnp.where(exists > 0, costs, jnp.nan))
+    wrong = jax.random.uniform(keys[20]) < mix.mispriced
+    error = jax.random.uniform(keys[21], (), maxval=1.2) * jax.random.normal(keys[22], (ARMS,))
+    guessed = costs * jnp.exp(jnp.where(wrong, error, 0.0))
     budget = 1.0 * jax.random.randint(keys[13], (), low, high + 1)
     columns = 1.0 * (jnp.arange(FEATURES) < used)
     way = jax.random.randint(keys[19], (), 0, len(pool.said))
@@ -177,8 +194,10 @@ def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
     said = jnp.where(jax.random.uniform(keys[15]) < mix.misled, lies * said, said)
     shape = geometry(jnp, x, exists, columns, said)
     several = jax.random.uniform(keys[16]) < mix.beside
-    workers = jnp.where(several, jax.random.randint(keys[17], (), 2, WORKERS + 1), 1)
-    return Instance(q, exists, costs, longest, budget, workers, vars(shape))
+    many = jnp.exp(jax.random.uniform(keys[17], (), maxval=jnp.log(WORKERS)))
+    workers = jnp.where(several, 1 + jnp.ceil(many).astype(jnp.int32), 1)
+    workers = jnp.minimum(workers, WORKERS)
+    return Instance(q, exists, costs, guessed, longest, budget, workers, vars(shape))
 
 
 def _doubted(key: Array, said: Array, x: Array, exists: Array, chance: float) -> Array:
@@ -222,8 +241,9 @@ def _in_flight(state: State) -> Array:
 
 def _bought(instance: Instance, state: State) -> Array:
     """Units that each arm's part of what is left pays for, [K]; see `View.bought`."""
-    part = jnp.maximum(state.left / instance.workers, jnp.minimum(instance.costs, state.left))
-    return jnp.floor(part / instance.costs + 1e-4)
+    price = jnp.where(state.n > 0, instance.costs, instance.guessed)
+    part = jnp.maximum(state.left / instance.workers, jnp.minimum(price, state.left))
+    return jnp.floor(part / price + 1e-4)
 
 
 def _can(instance: Instance, state: State) -> Array:
@@ -252,11 +272,16 @@ def look(instance: Instance, state: State) -> tuple[Array, Array, Array]:
 
 
 def set_off(instance: Instance, state: State, arm: Array, valid: Array) -> State:
-    """A unit of an arm takes off; nothing changes where `valid` is 0."""
+    """A unit of an arm takes off; nothing changes where `valid` is 0.
+
+    A unit that costs more than what is left spends it all and is never reported.
+    """
+    cost = instance.costs[arm]
+    paid = cost <= state.left + 1e-4
     free = jnp.argmax(state.flying < 0)
-    put = (jnp.arange(WORKERS) == free) & (valid > 0)
+    put = (jnp.arange(WORKERS) == free) & (valid > 0) & paid
     return state._replace(
-        left=state.left - valid * instance.costs[arm],
+        left=state.left - valid * jnp.where(paid, cost, state.left),
         flying=jnp.where(put, arm, state.flying),
     )
 

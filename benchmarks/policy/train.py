@@ -36,19 +36,20 @@ from benchmarks.policy.studies import (
 )
 from bhpt.beliefs.learned.features import Array
 from bhpt.beliefs.learned.network import Weights, preferences, trunk
-from bhpt.beliefs.learned.schema import SCHEMA, arm_column
+from bhpt.beliefs.learned.schema import BINS, SCHEMA, arm_column
 from bhpt.beliefs.learned.weights import read_any_weights
 from bhpt.domain import FloatArray, Misuse
 
-HIDDEN = 64
+HIDDEN = 128
 PLAYS = 8  # of each study
 STUDIES = 256  # played at a time
 STRIDE = 10  # steps in one call: whatever the budget, one compiled program plays them
 LAMBDA = 0.97
 CLIP = 0.2
-BUCKETS = ((5, 10), (11, 20), (21, 50), (51, 100), (101, 200), (201, 400))
+BUCKETS = ((5, 10), (11, 20), (21, 50), (51, 100), (101, 200), (201, 400), (401, 1000))
 _TRIED, _IMPROVEMENT, _LOG_GAP = map(arm_column, ("tried", "improvement", "log_gap_to_best"))
-CHANCES = (0.14, 0.18, 0.21, 0.22, 0.16, 0.09)
+CHANCES = (0.12, 0.17, 0.21, 0.22, 0.16, 0.09, 0.03)
+MOST_STEPS = 400 * STUDIES  # played at a time: fewer studies where budgets are longer
 
 
 class Record(NamedTuple):
@@ -65,9 +66,9 @@ class Record(NamedTuple):
     worth: Array
 
 
-def start_weights(key: Array, arms: int, study: int) -> dict[str, Array]:
-    """Small random weights."""
-    h, shared = HIDDEN, study + arms
+def start_weights(key: Array, arms: int, study: int, hidden: int) -> dict[str, Array]:
+    """Small random weights of a network with some hidden units."""
+    h, shared = hidden, study + arms
     shapes = {
         "arm_input": (arms, h),
         "shared_input": (shared, h),
@@ -289,17 +290,24 @@ def start(pool: Pool, key: Array, grown_from: str = "") -> Weights:
     """Small random weights, or those of a file, grown if the network is told more by now."""
     probe = draw_many(pool, key, 1, 10, 10, Mix())
     arms, study, _ = jax.vmap(look)(probe, jax.vmap(begin)(probe))
-    return grown(start_weights(key, arms.shape[2], study.shape[1]), grown_from)
+    return grown(start_weights(key, arms.shape[2], study.shape[1], HIDDEN), grown_from)
 
 
 def grown(weights: Mapping[str, Array], file: str) -> dict[str, Array]:
     """Weights as they are, or those of a file as far as it has them.
 
     Features are found by name: one that the file's network was not told counts nothing yet. What
-    it has no array for, such as the critic, which is not shipped, begins anew.
+    it has no array for, such as the critic, which is not shipped, begins anew. Hidden units that
+    it lacks keep their random inputs, and what it knew does not listen to them yet: the grown
+    network says what the old one said.
+
+    Args:
+        weights: Random weights of the network's shape.
+        file: Of weights with as many hidden units or fewer.
 
     Raises:
-        Misuse: The file was trained for features that mean something else by now.
+        Misuse: The file was trained for features that mean something else by now, or has more
+            hidden units.
     """
     if not file:
         return dict(weights)
@@ -307,17 +315,22 @@ def grown(weights: Mapping[str, Array], file: str) -> dict[str, Array]:
     before = old.passport.schema
     if before.version != SCHEMA.version:
         raise Misuse(f"--start {file}: version {before.version}, not {SCHEMA.version}, of features")
+    was, now = len(old["input_bias"]), len(weights["input_bias"])
+    if was > now:
+        raise Misuse(f"--start {file}: {was} hidden units, the network has {now}")
     arm = _places(before.arm_features, SCHEMA.arm_features)
     study = _places(before.study_features, SCHEMA.study_features)
     shared = [*study, *(at if at < 0 else at + len(before.study_features) for at in arm)]
-    inside = 3 * HIDDEN  # what the context is told before what all arms share
+    unit = [at if at < was else -1 for at in range(now)]
+    pooled = [at if at < 0 else at + part * was for part in range(3) for at in unit]
     rows = {
         "arm_input": arm,
         "shared_input": shared,
-        "context": [*range(inside), *(at if at < 0 else at + inside for at in shared)],
+        "context": [*pooled, *(at if at < 0 else at + 3 * was for at in shared)],
+        "bins_bias": list(range(BINS)),
     }
     return {
-        name: _rows(old[name], rows.get(name)) if name in old else value
+        name: _widened(value, old[name], rows.get(name, unit)) if name in old else value
         for name, value in weights.items()
     }
 
@@ -327,12 +340,20 @@ def _places(before: Sequence[str], now: Sequence[str]) -> list[int]:
     return [before.index(name) if name in before else -1 for name in now]
 
 
-def _rows(old: Array, places: Sequence[int] | None) -> Array:
-    """Rows in another order, zero where there was none (-1); all of them if no order is given."""
-    if places is None:
-        return jnp.asarray(old)
+def _widened(fresh: Array, old: Array, places: Sequence[int]) -> Array:
+    """An array of the grown network.
+
+    Args:
+        fresh: Random numbers of its shape; new columns of a matrix keep them.
+        old: What the old network had.
+        places: Where each row was in it, -1 for one that it did not have: zero in old columns.
+    """
     at = np.array(places)
-    return jnp.asarray(np.where((at >= 0)[:, None], old[np.maximum(at, 0)], 0.0))
+    there = at >= 0
+    if old.ndim == 1:
+        return jnp.asarray(np.where(there, old[np.maximum(at, 0)], 0.0))
+    kept = np.where(there[:, None], old[np.maximum(at, 0)], 0.0)
+    return jnp.concatenate([jnp.asarray(kept), fresh[:, old.shape[1] :]], axis=1)
 
 
 def train(options: argparse.Namespace) -> None:
@@ -361,7 +382,7 @@ def train(options: argparse.Namespace) -> None:
         short, long = BUCKETS[rng.choice(known, p=_normed(np.array(CHANCES[:known])))]
         key, mine = jax.random.split(key)
         rate = options.rate * (0.03 + 0.97 * 0.5 * (1 + np.cos(np.pi * spent)))
-        studies = STUDIES // options.shrink
+        studies = min(STUDIES, MOST_STEPS // long) // options.shrink
         turn = Turn(studies, short, long, rate, 0.004 * (1 - spent), taught)
         weights, moments, regret_of = iterate(weights, moments, pool, mine, turn, rng)
         history.setdefault(long, []).append(regret_of)
