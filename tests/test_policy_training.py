@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from benchmarks.policy.pool import (
     FEATURES,
+    LOWEST,
     NAMES,
     OF_VALUES,
     UNITS,
@@ -19,6 +20,7 @@ from benchmarks.policy.pool import (
     by_unit,
     main,
     pack,
+    packed,
     read_labels,
     source,
     sources,
@@ -79,9 +81,9 @@ def test_worlds_differ_and_their_configurations_matter() -> None:
 def test_improvements_by_unit_by_hand() -> None:
     losses = np.array([[3.0, 1.0, 2.0, np.nan, 0.0], [5.0, np.inf, 6.0, 4.0, 3.0]])
     task = Task("small", losses, 4.0, 2, np.zeros((2, 1)))
-    np.testing.assert_allclose(by_unit(task), [[0, 0.75, 0.75, 1], [0, 0, 0, 0.25]])
-    useless = Task("useless", np.full((2, 4), 9.0), 4.0, 2, np.zeros((2, 1)))
-    assert not by_unit(useless).any()
+    np.testing.assert_allclose(by_unit(task), [[0, 0.75, 0.75, 1], [0, -0.25, 0, 0.25]])
+    useless = Task("useless", np.array([[5.0] * 4, [np.nan] * 4]), 4.0, 2, np.zeros((2, 1)))
+    np.testing.assert_allclose(by_unit(useless), [[0, -1, -1], [0, LOWEST, LOWEST]])
 
 
 @pytest.mark.parametrize("name", PACKAGED)
@@ -96,7 +98,9 @@ def test_training_and_deciding_see_the_same_curves(name: str) -> None:
         )
         moment = see(view, shipped("policy")).moment
         assert moment.total == table.shape[1] - 1
-        expected = table[:, : units + 1] / table[:, units].max()
+        seen = table[:, : units + 1] - min(np.median(table[:, 1]), 0)
+        seen[:, 0] = 0
+        expected = np.maximum(seen, 0) / seen[:, units].max()
         np.testing.assert_allclose(moment.q / moment.q.max(), expected, atol=1e-12)
 
 
@@ -149,16 +153,16 @@ def pool_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_pool_holds_what_was_packed(pool_file: Path) -> None:
-    packed = small_sources(pool_file.parent)
-    assert {source.suite for source in packed} == set(WEIGHTS)
+    made = small_sources(pool_file.parent)
+    assert {source.suite for source in made} == set(WEIGHTS)
     with np.load(pool_file) as arrays:
-        assert [tuple(row) for row in arrays["names"]] == [(s.suite, s.name) for s in packed]
+        assert [tuple(row) for row in arrays["names"]] == [(s.suite, s.name) for s in made]
         assert arrays["table"][-1][:2].sum() == len(arrays["curves"]) == len(arrays["features"])
-        assert arrays["kinds"].tolist() == [s.kind for s in packed]
-        for source, (start, rows, units, used) in zip(packed, arrays["table"], strict=True):
+        assert arrays["kinds"].tolist() == [s.kind for s in made]
+        for source, (start, rows, units, used) in zip(made, arrays["table"], strict=True):
             here = slice(start, start + rows)
-            found = arrays["curves"][here, : units + 1] / 65535
-            np.testing.assert_allclose(found, source.improvements, atol=1e-5)
+            found = LOWEST + (1 - LOWEST) * (arrays["curves"][here, : units + 1] / 65535)
+            np.testing.assert_allclose(found, source.improvements, atol=4e-5)
             last = arrays["curves"][here, units:]
             assert np.all(last == last[:, :1])
             features = source.features[:, :FEATURES]
@@ -176,7 +180,7 @@ def test_the_pool_holds_what_was_packed(pool_file: Path) -> None:
                 np.testing.assert_allclose(told[:, :count], kept, rtol=1e-3, atol=1e-3)
                 assert not told[:, count:].any()
         spoken = arrays["hyperparameters"]
-    for source, names in zip(packed, spoken, strict=True):
+    for source, names in zip(made, spoken, strict=True):
         assert tuple(name for name in names if name) == source.hyperparameters
 
 
@@ -380,7 +384,7 @@ class Deciding:
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
 @pytest.mark.parametrize("uneven", [False, True])
-@pytest.mark.parametrize("name", ["fcnet_mnist", "arch2_cifar10", "synthetic", "named"])
+@pytest.mark.parametrize("name", ["fcnet_mnist", "arch2_cifar10", "synthetic", "named", "late"])
 def test_training_and_deciding_are_told_the_same(
     name: str, uneven: bool, workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -391,6 +395,8 @@ def test_training_and_deciding_are_told_the_same(
     task = packaged(name) if name in PACKAGED else synthetic(0)
     if name == "named":  # some arms lack some of its hyper-parameters
         task = replace(task, meanings=some_meanings(0, task.arms))
+    if name == "late":  # most arms start above it
+        task = replace(task, untrained=float(np.quantile(task.losses[:, :4], 0.2)))
     rng = np.random.default_rng(0)
     costs = rng.choice([0.5, 1.0, 2.0], task.arms) if uneven else np.ones(task.arms)
     instance = instance_of(task, 60, costs, workers)
@@ -523,7 +529,8 @@ def test_opinions_stay_with_their_arms(pool_file: Path, knowledge_file: Path) ->
     """An arm of a drawn study is a row of the pool: its curve and what is said of it."""
     drawn = kinds_of(pool_file, knowledge_file, ("tables",))
     with np.load(pool_file) as arrays, np.load(knowledge_file) as known:
-        curves, said = arrays["curves"] / 65535, known["opinions"][0].astype(float)
+        curves = LOWEST + (1 - LOWEST) * (arrays["curves"] / 65535)
+        said = known["opinions"][0].astype(float)
     apart = said[:, -1]  # the one that is not centred
     for study in range(4):
         exists = np.asarray(drawn.exists[study]) > 0
@@ -625,7 +632,7 @@ def test_targets_of_a_task_are_in_its_own_rows(pool_file: Path) -> None:
     knowledge = training("knowledge")
     tables = knowledge.Tables(str(pool_file))
     for made in small_sources(pool_file.parent):
-        curves = np.rint(made.improvements * 65535)
+        curves = packed(made.improvements).astype(float)
         found = tables.target(tables.names.index(made.name))
         np.testing.assert_allclose(found, knowledge.targets(curves), atol=1e-6)
 

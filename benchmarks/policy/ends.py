@@ -24,6 +24,7 @@ from benchmarks.policy.studies import (
     Mix,
     Pool,
     State,
+    counted,
     draw_many,
     look,
     read_pool,
@@ -71,9 +72,10 @@ def asked(weights: Weights, instance: Instance, state: State) -> tuple[Array, Ar
     logs = jax.nn.log_softmax(histogram(weights, out), axis=1)
     bought = jnp.floor(state.left / instance.costs + 1e-4).astype(jnp.int32)
     end = jnp.minimum(state.n + bought, instance.units)
-    now = at(jnp, instance.q, state.n) * (state.n > 0)
+    q = counted(instance, state)
+    now = at(jnp, q, state.n) * (state.n > 0)
     best = (now * instance.exists).max()
-    more = (at(jnp, instance.q, end) - now) / jnp.maximum(best, 1e-6)
+    more = (at(jnp, q, end) - now) / jnp.maximum(best, 1e-6)
     place = jnp.searchsorted(jnp.asarray(EDGES), more, side="left")
     weight = can * (best > 1e-6) * jnp.where(state.n > 0, 1.0, 0.3)
     return -jnp.take_along_axis(logs, place[:, None], axis=1)[:, 0], weight

@@ -24,6 +24,7 @@ from bhpt.domain import FloatArray, Misuse
 from bhpt.spaces.tokens import COLUMNS, NAME_HASH
 
 UNITS = 52  # the longest training in the pool
+LOWEST = -3.0  # improvement in the pool: what is further above ℓ_0 counts as this
 FEATURES = 16  # columns of configurations that are kept
 ARMS = 2000  # of a task, at most
 NAMES = 12  # hyper-parameters of a task that are kept
@@ -148,22 +149,26 @@ def read_labels(pool: Path) -> Labels:
     """What the tasks of a packed pool are called.
 
     Raises:
-        Misuse: The pool is of a time before tasks had kinds.
+        Misuse: The pool is of an older version.
     """
     with np.load(pool) as arrays:
-        if "kinds" not in arrays:
-            raise Misuse(f"{pool} has no kinds of tasks: pack it anew with benchmarks.policy.pool")
+        if "lowest" not in arrays:
+            raise Misuse(f"{pool} is of an older version: pack it anew with benchmarks.policy.pool")
         suites, names = zip(*arrays["names"].tolist(), strict=True)
         return Labels(suites, names, tuple(arrays["kinds"].tolist()))
 
 
 def by_unit(task: Task) -> FloatArray:
-    """Improvements after each unit, [K, T + 1]; losses above the untrained one improve nothing."""
-    losses = np.where(np.isfinite(task.losses), task.losses, task.untrained)
-    gained = np.maximum.accumulate(np.maximum(task.untrained - losses, 0.0), axis=1)
+    """Improvements over ℓ_0 after each unit, best so far, [K, T + 1].
+
+    They are parts of the task's best improvement, negative as long as an arm is above ℓ_0, and
+    `LOWEST` where it is far above it or has not had a finite loss.
+    """
+    losses = np.where(np.isfinite(task.losses), task.losses, np.inf)
+    gained = np.maximum.accumulate(task.untrained - losses, axis=1)
     ends = np.minimum(np.arange(task.unit, task.epochs + task.unit, task.unit), task.epochs) - 1
     table = np.concatenate([np.zeros((task.arms, 1)), gained[:, ends]], axis=1)
-    return np.asarray(table / (table.max() or 1.0))
+    return np.maximum(table / (table.max() or 1.0), LOWEST)
 
 
 def sources(
@@ -218,12 +223,19 @@ def source(suite: str, task: Task) -> Source:
     return Source(suite, task.name, task.kind, by_unit(task), *told)
 
 
+def packed(improvements: FloatArray) -> NDArray[np.uint16]:
+    """Improvements as the pool holds them; `studies.unpacked` is the inverse."""
+    part = (improvements - LOWEST) / (1.0 - LOWEST)
+    return np.rint(part * 65535).astype(np.uint16)
+
+
 def pack(tasks: Iterable[Source], out: Path) -> None:
     """Write the pool.
 
-    The file holds `curves` [rows, UNITS + 1] in 65535ths, `features` [rows, FEATURES], `tokens`
-    [rows, NAMES, OF_VALUES], and for each task a row of `table`, (first row, rows, units, columns
-    used), of `names`, (suite, name), of `kinds`, and of `hyperparameters`, their names, [NAMES].
+    The file holds `curves` [rows, UNITS + 1] in 65535ths of the way from `LOWEST` to 1, `features`
+    [rows, FEATURES], `tokens` [rows, NAMES, OF_VALUES], and for each task a row of `table`, (first
+    row, rows, units, columns used), of `names`, (suite, name), of `kinds`, and of
+    `hyperparameters`, their names, [NAMES].
 
     Raises:
         Misuse: A task is longer than the pool is wide, has too many arms, or a name twice.
@@ -237,7 +249,7 @@ def pack(tasks: Iterable[Source], out: Path) -> None:
         if rows > ARMS:
             raise Misuse(f"{source.name} has {rows} arms, the pool has room for {ARMS}")
         at = np.minimum(np.arange(UNITS + 1), width - 1)
-        curves.append(np.rint(source.improvements[:, at] * 65535).astype(np.uint16))
+        curves.append(packed(source.improvements[:, at]))
         padded = np.zeros((rows, FEATURES), np.float16)
         used = min(FEATURES, source.features.shape[1])
         padded[:, :used] = source.features[:, :used]
@@ -259,6 +271,7 @@ def pack(tasks: Iterable[Source], out: Path) -> None:
         table=np.array(table),
         names=np.array(names),
         kinds=np.array(kinds),
+        lowest=np.array(LOWEST),
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.policy.options import listed
 from benchmarks.policy.pool import ARMS as MOST_ARMS
-from benchmarks.policy.pool import FEATURES, UNITS, WEIGHTS, read_labels
+from benchmarks.policy.pool import FEATURES, LOWEST, UNITS, WEIGHTS, read_labels
 from bhpt.beliefs.learned.features import (
     NOISE,
     OPINIONS,
@@ -45,7 +45,7 @@ class Instance(NamedTuple):
     """One study before its first unit, arms padded to `ARMS`.
 
     Attributes:
-        q: Improvements after each unit, best so far, [K, UNITS + 1].
+        q: Improvements over ℓ_0 after each unit, best so far, negative above it, [K, UNITS + 1].
         exists: 1 for arms, 0 for padding, [K].
         costs: What a unit of each arm costs, [K].
         guessed: What it is held to cost until the arm's first report, [K].
@@ -160,7 +160,7 @@ def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
     fewer = jax.random.uniform(keys[2]) < mix.fewer
     arms = jnp.where(fewer, jax.random.randint(keys[3], (), 20, ARMS + 1), ARMS)
     exists = 1.0 * (jnp.arange(ARMS) < jnp.minimum(arms, rows))
-    raw = pool.curves[start + chosen].astype(jnp.float32) / 65535.0
+    raw = unpacked(pool.curves[start + chosen])
     changed = jax.random.uniform(keys[4]) < mix.stride
     stride = jnp.where(changed, jax.random.choice(keys[5], jnp.array([2, 3, 5])), 1)
     stride = jnp.where(units // stride >= 5, stride, 1)
@@ -173,7 +173,7 @@ def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
     q = raw[:, jnp.minimum(jnp.arange(UNITS + 1) * stride, units)] * exists[:, None]
     bent = jax.random.uniform(keys[7]) < mix.bend
     power = jnp.where(bent, jnp.exp(jax.random.uniform(keys[8], (), minval=-0.7, maxval=0.7)), 1.0)
-    q = q**power
+    q = jnp.sign(q) * jnp.abs(q) ** power
     x = pool.features[start + chosen].astype(jnp.float32)
     uneven = jax.random.uniform(keys[9]) < mix.costs
     spread = jax.random.uniform(keys[10], (), minval=0.1, maxval=0.8)
@@ -198,6 +198,11 @@ def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
     workers = jnp.where(several, 1 + jnp.ceil(many).astype(jnp.int32), 1)
     workers = jnp.minimum(workers, WORKERS)
     return Instance(q, exists, costs, guessed, longest, budget, workers, vars(shape))
+
+
+def unpacked(curves: Array) -> Array:
+    """Improvements as they were before `pool.packed`."""
+    return LOWEST + (1.0 - LOWEST) * curves.astype(jnp.float32) / 65535.0
 
 
 def _doubted(key: Array, said: Array, x: Array, exists: Array, chance: float) -> Array:
@@ -252,11 +257,24 @@ def _can(instance: Instance, state: State) -> Array:
     return instance.exists * ~done * (_bought(instance, state) >= 1) * (1 - _in_flight(state))
 
 
+def counted(instance: Instance, state: State) -> Array:
+    """Improvements as deciding counts them, [K, UNITS + 1]; see `scale.starting_level`.
+
+    An arm at `LOWEST` after its first unit may have failed: it counts as one at ℓ_0 there.
+    """
+    tried = state.n > 0
+    above = jnp.where(instance.q[:, 1] > LOWEST, -instance.q[:, 1], 0.0)
+    order = jnp.sort(jnp.where(tried, above, jnp.inf))
+    middle = order[jnp.maximum(tried.sum() - 1, 0) // 2]
+    raised = jnp.where(jnp.isfinite(middle), jnp.maximum(middle, 0.0), 0.0)
+    return jnp.maximum(instance.q + raised, 0.0).at[:, 0].set(0.0)
+
+
 def look(instance: Instance, state: State) -> tuple[Array, Array, Array]:
     """Features of the arms, [K, F], of the study, [G], and which arms can run, [K]."""
     can = _can(instance, state)
     moment = Moment(
-        q=instance.q,
+        q=counted(instance, state),
         n=state.n,
         r=_bought(instance, state),
         total=instance.units,
@@ -309,9 +327,9 @@ def regret(instance: Instance, state: State) -> Array:
     """Normalised regret of a study that has ended, once all have landed."""
     bought = jnp.floor(instance.budget / instance.costs + 1e-4).astype(jnp.int32)
     reach = jnp.minimum(bought, instance.units)
-    best = jnp.max(at(jnp, instance.q, reach) * instance.exists)
+    best = jnp.max(at(jnp, instance.q, reach) * instance.exists, initial=0.0)
     trained = state.n + _in_flight(state).astype(jnp.int32)
-    found = jnp.max(at(jnp, instance.q, trained) * instance.exists)
+    found = jnp.max(at(jnp, instance.q, trained) * instance.exists, initial=0.0)
     return (best - found) / jnp.maximum(best, 1e-6)
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bhpt.beliefs.scale import Scale
+from bhpt.beliefs.scale import Scale, starting_level
 from bhpt.domain import Curves, Misuse
 
 SCALES = [Scale("identity", False), Scale("linear", False), Scale("linear"), Scale("log")]
@@ -57,6 +57,16 @@ def test_an_unknown_start_is_a_little_above_the_first_losses() -> None:
     found = Curves.of([[2.0, 1.0], [2.2], [1e9]], 4).untrained
     assert 2.2 < found < 20
     assert -0.4 < Curves.of([[-0.5, -0.9], [-0.4]], 4).untrained < 0
+
+
+def test_improvements_count_from_where_most_curves_start() -> None:
+    """From ℓ_0; from the middle one of the first units where that is above it."""
+    curves = Curves.of([[5.0, 3.0, 2.0], [9.0, 6.0], [7.0], [np.nan, np.inf]], 6)
+    assert starting_level(curves, 8.0, 1) == 8.0
+    assert starting_level(curves, 1.0, 1) == 5.0  # of 1 (which has failed), 5, 7 and 9
+    assert starting_level(curves, 1.0, 2) == 3.0  # the best loss of a first unit counts
+    assert starting_level(curves, None, 1) == curves.untrained
+    assert starting_level(Curves.empty(3, 6), 2.0, 1) == 2.0
 
 
 def test_unknown_scales_are_refused() -> None:

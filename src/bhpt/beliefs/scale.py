@@ -15,6 +15,7 @@ from bhpt.domain.curves import EXPLODED
 
 ScaleName = Literal["identity", "linear", "log"]
 _LOWEST_LOG = float(np.log(1e-6))  # a loss a million times below the untrained one is zero
+_FAR = 10.0  # times |ℓ_0| above it: a curve that starts there has failed
 _LINEAR_CAP = 2.0  # twice the untrained loss is as bad as it gets
 
 
@@ -115,3 +116,28 @@ class Scale:
 def untrained_loss(curves: Curves, known: float | None) -> float:
     """ℓ_0, or a guess of it where nobody reported it."""
     return curves.untrained if known is None else known
+
+
+def starting_level(curves: Curves, known: float | None, unit: int) -> float:
+    """The loss from which the improvements of a study are counted.
+
+    Usually ℓ_0. Where most curves start above it (ℓ_0 is then that of a trivial model, which the
+    first units do not reach), it is the middle one of the losses after an arm's first unit: what
+    is gained on the way down to ℓ_0 tells arms apart, too. An arm that has failed, or is very far
+    above ℓ_0, counts as one at ℓ_0 here.
+
+    Args:
+        curves: What the study has shown.
+        known: ℓ_0; None if nobody reported it.
+        unit: Epochs of a unit.
+    """
+    start = untrained_loss(curves, known)
+    tried = curves.counts > 0
+    firsts = curves.losses[tried, :unit]
+    if known is None or not firsts.size:
+        return start
+    seen = np.arange(firsts.shape[1]) < curves.counts[tried, None]
+    lowest = np.where(seen & np.isfinite(firsts), firsts, np.inf).min(axis=1)
+    shown = np.where(lowest < start + _FAR * abs(start), lowest, start)
+    middle = (len(shown) - 1) // 2
+    return max(start, float(np.partition(shown, middle)[middle]))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bhpt.beliefs.predictor import Predictor
-from bhpt.beliefs.scale import untrained_loss
+from bhpt.beliefs.scale import starting_level
 from bhpt.domain import View
 from bhpt.policies.interface import Decision, Explanation, PredictingPolicy
 
@@ -47,7 +47,7 @@ class Promising(PredictingPolicy):
             return None
         best_end = float(mean[known].min())
         value = np.where(view.choosable & known, ends.mean_at_most(best_end), np.inf)
-        gained = untrained_loss(view.curves, view.untrained) - view.curves.best
+        gained = starting_level(view.curves, view.untrained, view.unit) - view.curves.best
         if value.min() >= best_end - _ALIKE * gained:
             return None
         best = np.flatnonzero(value <= value.min() + _ALIKE * gained)

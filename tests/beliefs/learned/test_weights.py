@@ -23,11 +23,11 @@ from bhpt.beliefs.learned.weights import (
 from bhpt.domain import Curves, FloatArray, View
 from bhpt.spaces.tokens import COLUMNS, TOKEN_NAMES
 
-HIDDEN = 64
+HIDDEN = {"policy": 128, "ends": 64}
 KNOWLEDGE = 32  # hidden units of the networks that read names
 NETWORKS = 4  # of them
 # after training print these anew: .venv/bin/python -m tests.beliefs.learned.test_weights
-LIKED = [-15.65029, -33.46217, -44.89349, -39.93321, -36.90369, -22.47416]
+LIKED = [2.17361, -20.31165, -28.64898, -22.18974, -14.80832, -5.50309]
 BINS = [
     [-2.16073, -6.59799, -1.87176],
     [-5.9348, -9.32267, -0.96642],
@@ -77,25 +77,25 @@ def said() -> tuple[FloatArray, FloatArray, FloatArray]:
 def test_shapes_fit_the_features(name: Literal["policy", "ends"]) -> None:
     weights = shipped(name)
     sight = see(moment(), weights)
-    arms, study = sight.arms.shape[1], len(sight.study)
+    arms, study, h = sight.arms.shape[1], len(sight.study), HIDDEN[name]
     shapes: dict[str, tuple[int, ...]] = {
-        "arm_input": (arms, HIDDEN),
-        "shared_input": (study + arms, HIDDEN),
-        "input_bias": (HIDDEN,),
-        "hidden": (HIDDEN, HIDDEN),
-        "hidden_bias": (HIDDEN,),
-        "context": (3 * HIDDEN + study + arms, HIDDEN),
-        "context_bias": (HIDDEN,),
-        "output": (HIDDEN, HIDDEN),
-        "output_context": (HIDDEN, HIDDEN),
-        "output_bias": (HIDDEN,),
+        "arm_input": (arms, h),
+        "shared_input": (study + arms, h),
+        "input_bias": (h,),
+        "hidden": (h, h),
+        "hidden_bias": (h,),
+        "context": (3 * h + study + arms, h),
+        "context_bias": (h,),
+        "output": (h, h),
+        "output_context": (h, h),
+        "output_bias": (h,),
     }
     if name == "policy":
         shapes |= {
-            "preference": (HIDDEN,),
+            "preference": (h,),
         }
     else:
-        shapes |= {"bins": (HIDDEN, len(EDGES) + 1), "bins_bias": (len(EDGES) + 1,)}
+        shapes |= {"bins": (h, len(EDGES) + 1), "bins_bias": (len(EDGES) + 1,)}
     assert {key: value.shape for key, value in weights.items()} == shapes
     assert all(np.isfinite(value).all() and value.any() for value in weights.values())
 

@@ -23,7 +23,7 @@ from bhpt.beliefs.learned.network import EDGES, histogram, trunk
 from bhpt.beliefs.learned.network_inputs import at_rest, looked_at, observe
 from bhpt.beliefs.learned.weights import NetworkWeights
 from bhpt.beliefs.predictor import lowest_possible
-from bhpt.beliefs.scale import untrained_loss
+from bhpt.beliefs.scale import starting_level
 from bhpt.domain import BoolArray, FloatArray, IntArray, Slot, View
 
 _FEW = 8  # numbers an arm that are compared with all bins, not searched for in them
@@ -156,7 +156,7 @@ class LearnedPredictor:
         gained = moment.q[np.arange(len(sighting.rows)), moment.n]
         scale = float(gained.max(initial=0.0))
         chances = self._chances(sighting, horizon) if scale else np.zeros((len(gained), len(_LOW)))
-        now = untrained_loss(view.curves, view.untrained) - gained
+        now = starting_level(view.curves, view.untrained, view.unit) - gained
         return Histogram(sighting.rows, chances, now, scale, lowest_possible(view))
 
     def _chances(self, sighting: Sighting, horizon: IntArray) -> FloatArray:

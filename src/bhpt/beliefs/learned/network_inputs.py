@@ -27,7 +27,7 @@ from bhpt.beliefs.learned.features import (
 from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.beliefs.learned.network import Weights
 from bhpt.beliefs.learned.weights import NetworkWeights
-from bhpt.beliefs.scale import untrained_loss
+from bhpt.beliefs.scale import starting_level
 from bhpt.beliefs.triangular import cholesky, solve_lower
 from bhpt.domain import BoolArray, Curves, FloatArray, IntArray, Slot, View
 
@@ -393,7 +393,7 @@ def improvements(
         stop = min(longest * unit, curves.longest)
         losses = curves.losses[seen, :stop]
         usable = (np.arange(stop) < curves.counts[seen][:, None]) & np.isfinite(losses)
-        start = untrained_loss(curves, view.untrained)
+        start = starting_level(curves, view.untrained, unit)
         gained = np.where(usable, start - losses, 0.0)
         gained = np.maximum.accumulate(np.maximum(gained, 0.0), axis=1)
         ends = np.minimum(np.arange(unit, longest * unit + 1, unit), stop) - 1
