@@ -67,6 +67,8 @@ def test_improvements_count_from_where_most_curves_start() -> None:
     assert starting_level(curves, 1.0, 2) == 3.0  # the best loss of a first unit counts
     assert starting_level(curves, None, 1) == curves.untrained
     assert starting_level(Curves.empty(3, 6), 2.0, 1) == 2.0
+    exploded = Curves.of([[1e30, 0.5], [1e25], [3.0]], 6)
+    assert starting_level(exploded, 1.0, 1) == 1.0
 
 
 def test_unknown_scales_are_refused() -> None:

@@ -226,6 +226,7 @@ def test_units_of_several_epochs_are_as_the_table_by_unit(seed: int) -> None:
 def test_failed_and_useless_epochs_are_as_untrained(seed: int, bad: float) -> None:
     view = study(seed)
     failed = np.random.default_rng(seed).random(view.curves.losses.shape) < 0.3
+    failed[:, 0] = False  # most curves start below ℓ_0
     failed[0] = True  # an arm that never works
     spoilt = with_losses(view, np.where(failed, bad, view.curves.losses))
     same(spoilt, with_losses(view, np.where(failed, UNTRAINED, view.curves.losses)))
@@ -449,7 +450,7 @@ def test_whatever_names_say_what_is_told_is_finite(seed: int, meanings: FloatArr
 
 
 def test_opinions_are_those_of_the_arms_looked_at() -> None:
-    """Of very many arms a part is looked at: the others' names do not count."""
+    """Of very many arms a part is looked at: each with the opinion that it has among all."""
     view = study(0, arms=400, reports=30, meanings=some_meanings(0, 400))
     sight = see(view, KNOWING)
     rows = sight.rows
@@ -458,11 +459,9 @@ def test_opinions_are_those_of_the_arms_looked_at() -> None:
     said = expected_of(view, rows, KNOWING)
     wanted = np.clip(3 * (said[:, 0] - said[:, 0].mean()), -3, 3)
     np.testing.assert_allclose(sight.arms[:, OPINION[0]], wanted, atol=1e-4)
-    others = np.setdiff1d(np.arange(400), rows)
-    poisoned = view.meanings.copy()
-    poisoned[others] = 99.0
-    changed = replace(view, meanings=poisoned, memory=Memory())
-    np.testing.assert_array_equal(expected_of(changed, rows, KNOWING), said)
+    whole = expected_of(view, np.arange(400), KNOWING)
+    np.testing.assert_allclose(said, whole[rows], atol=1e-12)
+    assert np.ptp(said[:, 0]) > 0
 
 
 def test_expected_is_gaussian_process_regression() -> None:

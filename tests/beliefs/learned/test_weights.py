@@ -168,7 +168,7 @@ def test_weights_are_told_apart_by_value() -> None:
     one = NetworkWeights(shipped("policy"), passport)
     same = NetworkWeights({name: value.copy() for name, value in one.items()}, passport)
     changed = {name: value.copy() for name, value in one.items()}
-    changed["names_input"].flat[0] += 1e-3
+    changed["preference"].flat[0] += 1e-3
     other = NetworkWeights(changed, passport)
     renamed = NetworkWeights({f"{name}_": value for name, value in one.items()}, passport)
     assert one == same == shipped("policy")
