@@ -83,7 +83,7 @@ def test_improvements_by_unit_by_hand() -> None:
     task = Task("small", losses, 4.0, 2, np.zeros((2, 1)))
     np.testing.assert_allclose(by_unit(task), [[0, 0.75, 0.75, 1], [0, -0.25, 0, 0.25]])
     useless = Task("useless", np.array([[5.0] * 4, [np.nan] * 4]), 4.0, 2, np.zeros((2, 1)))
-    np.testing.assert_allclose(by_unit(useless), [[0, -1, -1], [0, LOWEST, LOWEST]])
+    np.testing.assert_allclose(by_unit(useless), [[0.0, -1.0, -1.0], [0.0, LOWEST, LOWEST]])
 
 
 @pytest.mark.parametrize("name", PACKAGED)
