@@ -40,7 +40,7 @@ from bhpt.beliefs.learned.schema import BINS, SCHEMA, arm_column
 from bhpt.beliefs.learned.weights import read_any_weights
 from bhpt.domain import FloatArray, Misuse
 
-HIDDEN = 128
+HIDDEN = 64
 PLAYS = 8  # of each study
 STUDIES = 256  # played at a time
 STRIDE = 10  # steps in one call: whatever the budget, one compiled program plays them
