@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import bhpt
 from bhpt.domain import Misuse
 
 optuna = pytest.importorskip("optuna")
-from bhpt.integrations.optuna import load_trials, trials_of  # noqa: E402
+from bhpt.integrations.optuna import earlier_trials, load_trials, trials_of  # noqa: E402
 
 
 def _objective(trial: Any) -> float:
@@ -64,6 +65,19 @@ def test_a_trial_without_reports_is_its_value(tmp_path: Path) -> None:
         load_trials(place)  # which of the two?
     with pytest.raises(Misuse, match="there is no study of Optuna at"):
         load_trials(f"{place}#three")
+
+
+def test_a_new_study_learns_from_it(tmp_path: Path) -> None:
+    """Low rates ended best there; so one is tried before a high one."""
+    place = str(tmp_path / "journal.log")
+    backend = optuna.storages.journal.JournalFileBackend(place)
+    study = _study("minimize", optuna.storages.JournalStorage(backend))
+    arms = [{"rate": rate, "kind": "a"} for rate in (0.9, 0.6, 0.011, 0.8)]
+    for source in (study, place):
+        learned = bhpt.Study(arms, "8 epochs", max_epochs=4, learn_from=[earlier_trials(source)])
+        asked = learned.ask()
+        assert asked is not None
+        assert asked.config["rate"] == 0.011
 
 
 def test_what_cannot_be_learned_from_is_refused() -> None:

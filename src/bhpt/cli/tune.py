@@ -12,6 +12,7 @@ from typing import Annotated, get_args
 
 import typer
 
+from bhpt.beliefs.earlier_studies import EarlierStudy
 from bhpt.cli import threads
 from bhpt.cli.errors import CommandFailed, Interrupted
 from bhpt.cli.final_report import print_report
@@ -185,7 +186,8 @@ def tune(
     learn_from: Annotated[
         list[str] | None,
         typer.Option(
-            help="An earlier study to learn from, its file or address; may be repeated.",
+            help="An earlier study to learn from, its file or address; may be repeated. "
+            "optuna:STORAGE#STUDY is one of Optuna.",
             metavar="STUDY",
         ),
     ] = None,
@@ -250,7 +252,7 @@ def tune(
             if_exists=_if_exists(if_exists),
             track=track or (),
             progress=shown,
-            learn_from=learn_from or (),
+            learn_from=[_earlier(one) for one in learn_from or ()],
             options=options,
             executor=executor,
             note=_to_stderr,
@@ -367,6 +369,18 @@ def _objective(metric: str, direction: str) -> Objective:
         if direction == one:
             return Objective(metric, one)
     raise Misuse(f"--mode {direction!r}: use min or max")
+
+
+def _earlier(given: str) -> str | EarlierStudy:
+    """An earlier study as `tune` takes it: those of Optuna are read here."""
+    kind, colon, place = given.partition(":")
+    if (kind, colon) != ("optuna", ":"):
+        return given
+    try:
+        from bhpt.integrations.optuna import earlier_trials  # an extra, and slow to import
+    except ModuleNotFoundError:
+        raise Misuse(f"--learn-from {given} needs Optuna: pip install 'bhpt[optuna]'") from None
+    return earlier_trials(place)
 
 
 def _if_exists(text: str) -> IfExists:

@@ -4,6 +4,7 @@ from typing import Any
 
 import optuna
 
+from bhpt.beliefs.earlier_studies import EarlierStudy, summary
 from bhpt.domain import Curves
 from bhpt.domain.errors import Misuse
 
@@ -49,6 +50,18 @@ def load_trials(place: str) -> tuple[Curves, list[dict[str, Any]]]:
     except (KeyError, ValueError) as error:
         raise Misuse(f"there is no study of Optuna at {place!r}: {error}") from error
     return trials_of(study)
+
+
+def earlier_trials(source: Any) -> EarlierStudy:  # noqa: ANN401  # a place or an optuna.Study
+    """What a new study can learn from one of Optuna: `learn_from=[earlier_trials(…)]`.
+
+    Args:
+        source: An `optuna.Study`, or where one is kept, see `load_trials`.
+
+    Raises:
+        Misuse: There is no such study, or nothing can be learned from it.
+    """
+    return summary(*(load_trials(source) if isinstance(source, str) else trials_of(source)))
 
 
 def _values(trial: Any) -> list[float]:  # noqa: ANN401  # an optuna.trial.FrozenTrial
