@@ -51,7 +51,7 @@ from bhpt.policies.sensible import SensiblePolicy
 from bhpt.spaces import encode_tokens
 from bhpt.spaces.ranges import NumberRange
 from bhpt.spaces.tokens import NAME_HASH, column
-from tests.beliefs.learned.cases import named, posterior, some_meanings
+from tests.beliefs.learned.cases import named, posterior, some_tokens
 
 
 @settings(max_examples=100, deadline=None)
@@ -171,12 +171,12 @@ def test_the_pool_holds_what_was_packed(pool_file: Path) -> None:
             assert not arrays["features"][here, used:].any()
             told = arrays["tokens"][here]
             assert told.shape == (rows, NAMES, OF_VALUES)
-            if source.meanings is None:
+            if source.tokens is None:
                 assert source.suite in ("drawn", "worlds")
                 assert not told.any()
             else:
-                count = source.meanings.shape[1]
-                kept = source.meanings[:, :, :OF_VALUES]
+                count = source.tokens.shape[1]
+                kept = source.tokens[:, :, :OF_VALUES]
                 np.testing.assert_allclose(told[:, :count], kept, rtol=1e-3, atol=1e-3)
                 assert not told[:, count:].any()
         spoken = arrays["hyperparameters"]
@@ -328,8 +328,8 @@ def instance_of(task: Task, budget: float, costs: Any, workers: int = 1) -> Any:
     x[:arms, :columns] = task.features
     said = np.ones((studies.ARMS, OPINIONS))  # of padding, too, but nobody listens
     said[:arms] = 0.0
-    if task.meanings is not None:
-        asked = ask_experts(task.meanings, None, shipped_policy())
+    if task.tokens is not None:
+        asked = ask_experts(task.tokens, None, shipped_policy())
         said[:arms] = experts.combined(asked, experts.weights(asked, []))
     exists = jnp.asarray(1.0 * (np.arange(studies.ARMS) < arms))
     used = jnp.asarray(1.0 * (np.arange(FEATURES) < columns))
@@ -366,7 +366,7 @@ class Deciding:
             untrained=self.task.untrained,
             pending=np.array(self.flying, int),
             split=self.workers,
-            meanings=self.task.meanings,
+            tokens=self.task.tokens,
         )
 
     def set_off(self, arm: int) -> None:
@@ -394,7 +394,7 @@ def test_training_and_deciding_are_told_the_same(
     look, set_off, land = jit(studies.look), jit(studies.set_off), jit(studies.land)
     task = packaged(name) if name in PACKAGED else synthetic(0)
     if name == "named":  # some arms lack some of its hyper-parameters
-        task = replace(task, meanings=some_meanings(0, task.arms))
+        task = replace(task, tokens=some_tokens(0, task.arms))
     if name == "late":  # most arms start above it
         task = replace(task, untrained=float(np.quantile(task.losses[:, :4], 0.2)))
     rng = np.random.default_rng(0)
@@ -425,7 +425,7 @@ def test_training_and_deciding_are_told_the_same(
     assert flown == workers - 1  # one of them is free when a unit is chosen
     of_names = [at for at, name in enumerate(ARM_FEATURES) if "opinion" in name]
     assert len(of_names) == 9
-    assert sight.arms[:, of_names].any() == (task.meanings is not None)
+    assert sight.arms[:, of_names].any() == (task.tokens is not None)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -641,7 +641,7 @@ def test_targets_of_a_task_are_in_its_own_rows(pool_file: Path) -> None:
 def test_training_and_deciding_hear_the_same_of_names(seed: int) -> None:
     """One network at a time, names apart from values, as in training; all at once in earnest."""
     knowledge = training("knowledge")
-    told = some_meanings(seed, 30)
+    told = some_tokens(seed, 30)
     told[2] = 0.0
     reader = shipped("names")
     networks = len(reader["reader_output"])
@@ -659,10 +659,10 @@ def test_the_pool_is_told_what_a_study_is_told() -> None:
     """The opinion that the policy is trained with is the one that it decides by."""
     knowledge = training("knowledge")
     view = named(4, arms=30)
-    assert view.meanings is not None
+    assert view.tokens is not None
     rows = np.arange(30)
     said = expected(view, rows, shipped_policy())
-    np.testing.assert_allclose(said, knowledge.ask(shipped("names"), view.meanings), atol=1e-6)
+    np.testing.assert_allclose(said, knowledge.ask(shipped("names"), view.tokens), atol=1e-6)
 
 
 @pytest.mark.slow

@@ -51,7 +51,7 @@ class Source:
         kind: The kind of training, see `bhpt.bench.kinds`.
         improvements: After each unit, best so far, at most 1, [K, T + 1].
         features: Encoded configurations, [K, D].
-        meanings: Tokens of their hyper-parameters, [K, N, F]; None where nothing has a name.
+        tokens: Tokens of their hyper-parameters, [K, N, F]; None where nothing has a name.
         hyperparameters: Names of these; none where nothing has a name.
     """
 
@@ -60,7 +60,7 @@ class Source:
     kind: str
     improvements: FloatArray
     features: FloatArray
-    meanings: FloatArray | None = None
+    tokens: FloatArray | None = None
     hyperparameters: tuple[str, ...] = ()
 
 
@@ -219,7 +219,7 @@ def source(suite: str, task: Task) -> Source:
         )
     if task.epochs > UNITS * task.unit:
         task = replace(task, losses=task.losses[:, : UNITS * task.unit])
-    told = (task.features, task.meanings, task.hyperparameters)
+    told = (task.features, task.tokens, task.hyperparameters)
     return Source(suite, task.name, task.kind, by_unit(task), *told)
 
 
@@ -278,8 +278,8 @@ def pack(tasks: Iterable[Source], out: Path) -> None:
 def _tokens(source: Source) -> NDArray[np.float16]:
     """Tokens without the hashes of names, which training makes anew, [K, NAMES, OF_VALUES]."""
     found = np.zeros((len(source.improvements), NAMES, OF_VALUES), np.float16)
-    if source.meanings is not None:
-        kept = source.meanings[:, :NAMES, :OF_VALUES]
+    if source.tokens is not None:
+        kept = source.tokens[:, :NAMES, :OF_VALUES]
         found[:, : kept.shape[1]] = kept
     return found
 

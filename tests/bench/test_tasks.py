@@ -46,11 +46,11 @@ def test_a_pair_from_a_folder_loads(tmp_path: Path) -> None:
 
 def test_names_of_a_table_are_understood(tmp_path: Path) -> None:
     write_pair(tmp_path, "mine", [[3, 2, 1], [5, 2, np.nan]], {"configs": CONFIGS})
-    told = load("mine", 0, tmp_path).meanings
+    told = load("mine", 0, tmp_path).tokens
     assert told is not None
     np.testing.assert_array_equal(told, encode_tokens(CONFIGS, infer_ranges(CONFIGS)))
     assert load("mine", 0, tmp_path).hyperparameters == tuple(CONFIGS[0])
-    assert load("synthetic", 0).meanings is None
+    assert load("synthetic", 0).tokens is None
 
 
 def test_some_arms_of_a_table_keep_their_own_names(tmp_path: Path) -> None:
@@ -58,26 +58,26 @@ def test_some_arms_of_a_table_keep_their_own_names(tmp_path: Path) -> None:
     write_pair(tmp_path, "mine", [[9, k] for k in range(6)], {"configs": configs})
     task = load("mine", 0, tmp_path)
     some = task.sample(4, 0)
-    assert task.meanings is not None
-    assert some.meanings is not None
+    assert task.tokens is not None
+    assert some.tokens is not None
     assert some.arms == 4
     chosen = some.losses[:, 0].astype(int)  # the loss is the number of the arm
-    np.testing.assert_array_equal(some.meanings, task.meanings[chosen])
-    assert replace(task, meanings=None).sample(4, 0).meanings is None
+    np.testing.assert_array_equal(some.tokens, task.tokens[chosen])
+    assert replace(task, tokens=None).sample(4, 0).tokens is None
 
 
-def test_policies_are_told_the_meanings_of_a_table() -> None:
+def test_policies_are_told_the_tokens_of_a_table() -> None:
     """In a simulated study and where predictions are tried."""
     task, seen = load("vae_mnist", 0), []
 
     class Looks:
         def decide(self, view: View) -> Decision | None:
-            seen.append(view.meanings)
+            seen.append(view.tokens)
             return None
 
     simulate(task, Looks(), 5, 0)
-    assert seen[0] is task.meanings
-    assert partly_trained(task, 0, 0.1).meanings is task.meanings
+    assert seen[0] is task.tokens
+    assert partly_trained(task, 0, 0.1).tokens is task.tokens
 
 
 def test_what_only_seeds_a_training_is_no_feature(tmp_path: Path) -> None:
@@ -152,9 +152,9 @@ def test_collections_load_by_name_and_by_index(tmp_path: Path) -> None:
     sampled = load("lcbench:higgs", 3, tmp_path, arms=10)
     assert sampled.arms == 10
     assert sampled.features.shape == (10, 3)
-    assert sampled.meanings is not None
+    assert sampled.tokens is not None
     assert sampled.hyperparameters == ("learning_rate", "b", "c")
-    assert (sampled.meanings[:, :, column("present")] == 1).all()
+    assert (sampled.tokens[:, :, column("present")] == 1).all()
     other = load("lcbench:higgs", 4, tmp_path, arms=10)
     assert not np.array_equal(sampled.losses, other.losses)
     with pytest.raises(Misuse, match="adult, higgs"):

@@ -171,7 +171,7 @@ def test_a_shared_clock_shortens_the_others_by_a_part() -> None:
         {"costs": np.ones(2)},
         {"costs": np.zeros(3)},
         {"features": np.zeros((2, 1))},
-        {"meanings": np.zeros((2, 1))},
+        {"tokens": np.zeros((2, 1))},
         {"startable": np.ones(2, np.bool_)},
     ],
 )
@@ -180,9 +180,9 @@ def test_a_view_that_cannot_be_is_refused(changes: dict[str, object]) -> None:
         view(**changes)
 
 
-def test_meanings_need_not_be_there_and_may_be_unknown() -> None:
-    assert view().meanings is None
-    told = view(meanings=np.full((3, 4), np.nan)).meanings
+def test_tokens_need_not_be_there_and_may_be_unknown() -> None:
+    assert view().tokens is None
+    told = view(tokens=np.full((3, 4), np.nan)).tokens
     assert told is not None
     assert told.shape == (3, 4)
 

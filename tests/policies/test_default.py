@@ -39,7 +39,7 @@ def view_of(name: str, left: float, done: int = 0) -> View:
         costs=np.ones(15),
         features=np.zeros((15, 1)),
         untrained=1.0,
-        meanings=encode_tokens(configs, infer_ranges(configs)),
+        tokens=encode_tokens(configs, infer_ranges(configs)),
     )
 
 
@@ -54,7 +54,7 @@ def test_names_that_tell_nothing_are_not_asked() -> None:
     assert decided(view_of("colour", 20.0)) == 2
     assert decided(view_of("colour", 21.0)) == 1
     assert decided(view_of("colour", 60.0)) == 3
-    assert decided(replace(view_of("learning_rate", 20.0), meanings=None)) == 2
+    assert decided(replace(view_of("learning_rate", 20.0), tokens=None)) == 2
 
 
 def test_every_third_unit_is_a_second_opinion_while_there_is_time() -> None:
@@ -83,8 +83,8 @@ def test_units_in_flight_count() -> None:
 def test_equal_values_tell_nothing() -> None:
     """Names are known, but all arms have the same learning rate."""
     view = view_of("learning_rate", 20.0)
-    assert view.meanings is not None
-    same = replace(view, meanings=np.tile(view.meanings[:1], (15, 1, 1)))
+    assert view.tokens is not None
+    same = replace(view, tokens=np.tile(view.tokens[:1], (15, 1, 1)))
     assert names_tell(view, shipped_policy())
     assert not names_tell(same, shipped_policy())
     assert not names_tell(view, without_names(shipped_policy()))
@@ -108,7 +108,7 @@ def test_the_study_has_one_predictor_whoever_decides() -> None:
 
 @pytest.mark.parametrize("budget", [10, 45])
 def test_without_names_the_default_is_the_nameless_policy(budget: int) -> None:
-    task = replace(packaged("vae_mnist"), meanings=None)
+    task = replace(packaged("vae_mnist"), tokens=None)
     guard, nameless = make_policy("default"), make_policy("nameless")
     assert isinstance(guard, SensiblePolicy)
     assert isinstance(nameless, StagedPolicy)
@@ -123,7 +123,7 @@ def test_the_nameless_policy_looks_at_no_name() -> None:
     nameless = make_policy("nameless")
     np.testing.assert_array_equal(
         simulate(task, nameless, 20, 0).arms,
-        simulate(replace(task, meanings=None), nameless, 20, 0).arms,
+        simulate(replace(task, tokens=None), nameless, 20, 0).arms,
     )
 
 
@@ -137,7 +137,7 @@ def test_a_small_budget_with_names_is_the_learned_policys() -> None:
 def test_decisions_do_not_depend_on_what_is_remembered() -> None:
     """After a resume all arrays are others, with the same numbers in them."""
     task = packaged("vae_mnist")
-    assert task.meanings is not None
+    assert task.tokens is not None
     run = simulate(task, make_policy("default"), 52, 3)
     curves = Curves.empty(task.arms, task.epochs)
     for step, arm in enumerate(run.arms):
@@ -149,7 +149,7 @@ def test_decisions_do_not_depend_on_what_is_remembered() -> None:
                 costs=np.ones(task.arms),
                 features=task.features.copy(),
                 untrained=task.untrained,
-                meanings=task.meanings.copy(),
+                tokens=task.tokens.copy(),
                 seed=3,
             )
             decision = make_policy("default").decide(view)

@@ -20,7 +20,7 @@ from bhpt.policies.interface import Decision, Explanation, Policy
 from bhpt.policies.learned import Learned, likeliest
 from bhpt.policies.registry import make_policy
 from bhpt.spaces.tokens import COLUMNS
-from tests.beliefs.learned.cases import named, some_meanings, study, with_losses
+from tests.beliefs.learned.cases import named, some_tokens, study, with_losses
 
 NEVER = -1e9  # what the network says of an arm that cannot run
 RNG = np.random.default_rng
@@ -67,7 +67,7 @@ def test_it_chooses_an_arm_that_can_run_and_always_the_same(data: st.DataObject)
         costs=rng.uniform(0.2, 5, arms) if data.draw(st.booleans()) else np.ones(arms),
         pending=np.flatnonzero(rng.random(arms) < data.draw(st.sampled_from([0, 0.3, 1]))),
         untrained=data.draw(st.sampled_from([2.0, 0.5, None])),
-        meanings=some_meanings(seed, arms) if data.draw(st.booleans()) else None,
+        tokens=some_tokens(seed, arms) if data.draw(st.booleans()) else None,
         split=data.draw(st.sampled_from([1, 1, 3])),
     )
     if data.draw(st.booleans()):
@@ -207,9 +207,9 @@ def test_it_beats_what_plans_without_looking(budget: int, rival: str, part: floa
     assert mean_regret(Learned(), budget) < part * mean_regret(make_policy(rival), budget)
 
 
-def first_choices(meanings: FloatArray | None) -> set[int]:
+def first_choices(tokens: FloatArray | None) -> set[int]:
     """Arms that are tried first where nothing but names tells them apart."""
-    view = study(0, arms=8, columns=0, reports=0, meanings=meanings)
+    view = study(0, arms=8, columns=0, reports=0, tokens=tokens)
     decisions = [Learned().decide(replace(view, seed=seed)) for seed in range(40)]
     return {decision.arm for decision in decisions if decision}
 
@@ -217,7 +217,7 @@ def first_choices(meanings: FloatArray | None) -> set[int]:
 def test_what_is_tried_first_follows_the_names() -> None:
     """Without them it is chance; with them always the same, and wherever that arm is."""
     assert len(first_choices(None)) > 4
-    told = some_meanings(1, 8)
+    told = some_tokens(1, 8)
     (first,) = first_choices(told)
     (other,) = first_choices(np.roll(told, 3, axis=0))
     assert other == (first + 3) % 8
@@ -225,23 +225,23 @@ def test_what_is_tried_first_follows_the_names() -> None:
 
 def lying(task: Task) -> Task:
     """The task with the names of the most promising arm given to the least, and so on."""
-    assert task.meanings is not None
-    order = np.argsort(opinions(np, Learned().weights, task.meanings)[:, 0])
-    swapped = np.empty_like(task.meanings)
-    swapped[order] = task.meanings[order[::-1]]
-    return replace(task, meanings=swapped)
+    assert task.tokens is not None
+    order = np.argsort(opinions(np, Learned().weights, task.tokens)[:, 0])
+    swapped = np.empty_like(task.tokens)
+    swapped[order] = task.tokens[order[::-1]]
+    return replace(task, tokens=swapped)
 
 
 def nameless(task: Task) -> Task:
     """The task as if nobody knew its hyper-parameters' names."""
-    return replace(task, meanings=np.zeros((task.arms, 1, COLUMNS)))
+    return replace(task, tokens=np.zeros((task.arms, 1, COLUMNS)))
 
 
 @pytest.mark.parametrize("name", PACKAGED)
 def test_lies_turn_opinions_round(name: str) -> None:
     """So the next test is about lies."""
     task = packaged(name)
-    truth, lies = (opinions(np, Learned().weights, t.meanings)[:, 0] for t in (task, lying(task)))
+    truth, lies = (opinions(np, Learned().weights, t.tokens)[:, 0] for t in (task, lying(task)))
     assert np.corrcoef(truth, lies)[0, 1] < -0.8
 
 
@@ -269,6 +269,6 @@ def test_unknown_names_are_as_none_and_a_seed_decides() -> None:
     unknown = simulate(nameless(task), Learned(), 30, 3).arms
     assert len(unknown) == 30
     np.testing.assert_array_equal(simulate(nameless(task), Learned(), 30, 3).arms, unknown)
-    without = simulate(replace(task, meanings=None), Learned(), 30, 3).arms
+    without = simulate(replace(task, tokens=None), Learned(), 30, 3).arms
     np.testing.assert_array_equal(without, unknown)
     assert not np.array_equal(simulate(task, Learned(), 30, 3).arms, unknown)  # names are heard

@@ -24,12 +24,12 @@ class Table:
         self.features = rng.uniform(size=(ARMS, 2))
         rates = 10.0 ** rng.uniform(-4, 0, ARMS)
         configs = [{"learning_rate": float(rate)} for rate in rates]
-        self.meanings = encode_tokens(configs, infer_ranges(configs))
+        self.tokens = encode_tokens(configs, infer_ranges(configs))
         self.seed = seed
 
     def view(self, curves: Curves, memory: Memory) -> View:
         """A moment, with arrays of its own as after a resume."""
-        copied: FloatArray | None = None if self.meanings is None else self.meanings.copy()
+        copied: FloatArray | None = None if self.tokens is None else self.tokens.copy()
         return View(
             curves=curves,
             unit=1,
@@ -38,7 +38,7 @@ class Table:
             features=self.features.copy(),
             untrained=2.0,
             seed=self.seed,
-            meanings=copied,
+            tokens=copied,
             memory=memory,
         )
 

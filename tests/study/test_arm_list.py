@@ -29,7 +29,7 @@ def test_batches_equal_all_at_once(
     lists = [(arms, list(configs))]
     for batch in batches[1:]:
         if looks:  # what is worked out early must not differ from what is worked out late
-            assert len(arms.features) == len(arms.meanings) == len(configs)
+            assert len(arms.features) == len(arms.tokens) == len(configs)
         arms = arms.plus(batch)
         configs += batch
         lists.append((arms, list(configs)))
@@ -39,7 +39,7 @@ def test_batches_equal_all_at_once(
         wanted = _SPACE.encode(whole) if declared else encode_configs(whole)
         np.testing.assert_array_equal(made.features, wanted)
         ranges = _SPACE.ranges if declared else infer_ranges(whole)
-        np.testing.assert_array_equal(made.meanings, encode_tokens(whole, ranges))
+        np.testing.assert_array_equal(made.tokens, encode_tokens(whole, ranges))
         assert made.configs == whole
         assert all(made.has(config) for config in whole)
 

@@ -242,12 +242,12 @@ def test_policies_are_told_what_names_mean(space: Any, asked: int, workers: int)
     assert spy.views
     configs = study.state.configs
     for view in spy.views:
-        assert view.meanings is not None
-        assert view.meanings.shape == (view.arms, 2, COLUMNS)
+        assert view.tokens is not None
+        assert view.tokens.shape == (view.arms, 2, COLUMNS)
         there = configs[: view.arms]
         ranges = Space.of(space).ranges if isinstance(space, dict) else infer_ranges(there)
-        np.testing.assert_array_equal(view.meanings, encode_tokens(there, ranges))
-        assert (view.meanings[:, :, column("present")] == 1).all()
+        np.testing.assert_array_equal(view.tokens, encode_tokens(there, ranges))
+        assert (view.tokens[:, :, column("present")] == 1).all()
     added = spy.views[-1].arms > spy.views[0].arms
     assert added == (isinstance(space, dict) and asked > 5)
 
@@ -258,8 +258,8 @@ def test_a_study_that_is_resumed_tells_the_same() -> None:
     first = Study(space, "40 epochs", policy=spies[0], keep=into(log))
     assert first.ask() is not None
     again = Study.resume(log, spies[1])
-    np.testing.assert_array_equal(again.state.meanings, first.state.meanings)
-    assert first.state.meanings is not None
+    np.testing.assert_array_equal(again.state.tokens, first.state.tokens)
+    assert first.state.tokens is not None
 
 
 def test_costs_are_learned_and_money_is_never_exceeded() -> None:

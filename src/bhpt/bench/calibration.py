@@ -96,7 +96,7 @@ def partly_trained(task: Task, seed: int, part: float) -> View:
         costs=np.ones(task.arms),
         features=task.features,
         untrained=task.untrained,
-        meanings=task.meanings,
+        tokens=task.tokens,
         seed=seed,
     )
 

@@ -50,7 +50,7 @@ def simulate(task: Task, policy: Policy, budget: int, seed: int) -> Trajectory:
             costs=np.ones(task.arms),
             features=task.features,
             untrained=task.untrained,
-            meanings=task.meanings,
+            tokens=task.tokens,
             seed=seed,
             memory=memory,
         )

@@ -29,7 +29,7 @@ class Task:
         features: Encoded configurations, [K, D].
         groups: Family of each arm, for shares by architecture, or empty.
         truth: The model that it was drawn from, if it was.
-        meanings: Tokens of the hyper-parameters, [K, N, F], if they have names.
+        tokens: Tokens of the hyper-parameters, [K, N, F], if they have names.
         kind: The kind of training, empty if nobody has said it.
         hyperparameters: Their names, in the order of the tokens.
     """
@@ -41,7 +41,7 @@ class Task:
     features: FloatArray
     groups: tuple[str, ...] = ()
     truth: Truth | None = None
-    meanings: FloatArray | None = None
+    tokens: FloatArray | None = None
     kind: str = ""
     hyperparameters: tuple[str, ...] = ()
 
@@ -65,7 +65,7 @@ class Task:
             losses=self.losses[chosen],
             features=self.features[chosen],
             groups=tuple(self.groups[k] for k in chosen) if self.groups else (),
-            meanings=None if self.meanings is None else self.meanings[chosen],
+            tokens=None if self.tokens is None else self.tokens[chosen],
         )
 
 
@@ -93,7 +93,7 @@ def from_table(
         unit,
         encode_configs(configs),
         groups,
-        meanings=encode_tokens(configs, ranges),
+        tokens=encode_tokens(configs, ranges),
         kind=kind,
         hyperparameters=tuple(ranges),
     )

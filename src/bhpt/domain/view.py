@@ -34,7 +34,7 @@ class View:
             lane of several, so it shortens the other arms' horizon by a part of it only.
         split: Workers that share a total: one arm is trained by one worker at a time, so while
             all are kept busy it gets its part of what is left, but at least its next unit.
-        meanings: One token for each hyper-parameter of each arm: its name, value and range as
+        tokens: One token for each hyper-parameter of each arm: its name, value and range as
             numbers, zero where an arm lacks it, [K, N, F]; None if there are no names.
         earlier: Expected rank of each arm by earlier studies, about -1/2 to 1/2, 0 where they
             tell nothing, [K]; None if there are none.
@@ -57,7 +57,7 @@ class View:
     seed: int = 0
     lanes: int = 1
     split: int = 1
-    meanings: FloatArray | None = None
+    tokens: FloatArray | None = None
     earlier: FloatArray | None = None
     startable: BoolArray | None = None
     first_arms: int | None = None
@@ -70,8 +70,8 @@ class View:
             raise Misuse(f"a unit needs at least one epoch, not {self.unit}")
         if len(self.costs) != self.curves.arms or len(self.features) != self.curves.arms:
             raise Misuse("costs and features must have one row for each arm")
-        if self.meanings is not None and len(self.meanings) != self.curves.arms:
-            raise Misuse("meanings must have one row for each arm")
+        if self.tokens is not None and len(self.tokens) != self.curves.arms:
+            raise Misuse("tokens must have one row for each arm")
         if self.earlier is not None and self.earlier.shape != (self.curves.arms,):
             raise Misuse("earlier studies must expect one rank of each arm")
         if self.startable is not None and self.startable.shape != (self.curves.arms,):

@@ -64,7 +64,7 @@ class _Readings:
             self._encoded = _below(self._encoded, rows)
         return self._encoded.array[: len(configs)]
 
-    def meanings(self, configs: GrowingList[Config]) -> FloatArray:
+    def tokens(self, configs: GrowingList[Config]) -> FloatArray:
         """Tokens of the hyper-parameters, [K, N, F].
 
         The ranges of a list are inferred from all of it; those of a space are declared, so each
@@ -138,9 +138,9 @@ class ArmList:
         return self.readings.features(self.configs)
 
     @cached_property
-    def meanings(self) -> FloatArray:
+    def tokens(self) -> FloatArray:
         """Tokens of the hyper-parameters, [K, N, F]."""
-        return self.readings.meanings(self.configs)
+        return self.readings.tokens(self.configs)
 
     @cached_property
     def earlier(self) -> FloatArray | None:

@@ -106,7 +106,7 @@ def _view(state: State, prospects: Prospects, startable: BoolArray) -> View:
         seed=state.plan.seed,
         lanes=side_by_side if shared else 1,
         split=1 if shared else side_by_side,
-        meanings=state.meanings,
+        tokens=state.tokens,
         earlier=state.earlier,
         startable=startable,
         first_arms=state.first_arms,

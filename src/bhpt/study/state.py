@@ -173,9 +173,9 @@ class State:
         return None if self.arms is None else self.arms.features
 
     @property
-    def meanings(self) -> FloatArray | None:
+    def tokens(self) -> FloatArray | None:
         """Tokens of the hyper-parameters, [K, N, F]; None until there are arms."""
-        return None if self.arms is None else self.arms.meanings
+        return None if self.arms is None else self.arms.tokens
 
     @property
     def earlier(self) -> FloatArray | None:

@@ -54,7 +54,7 @@ def with_losses(view: View, losses: FloatArray, **others: Any) -> View:
 NAMES = ("learning_rate", "momentum", "max_depth", "dropout", "p1", "weight_decay")
 
 
-def some_meanings(seed: int, arms: int, known: float = 0.6) -> FloatArray:
+def some_tokens(seed: int, arms: int, known: float = 0.6) -> FloatArray:
     """Tokens of random configurations, in which a hyper-parameter may be absent, [K, N, F]."""
     rng = np.random.default_rng((seed, 8))
     chance = rng.choice([known, 1.0], len(NAMES))
@@ -72,7 +72,7 @@ def some_meanings(seed: int, arms: int, known: float = 0.6) -> FloatArray:
 
 def named(seed: int, arms: int = 9, **others: Any) -> View:
     """A study on its way whose hyper-parameters have names."""
-    return study(seed, arms=arms, meanings=some_meanings(seed, arms), **others)
+    return study(seed, arms=arms, tokens=some_tokens(seed, arms), **others)
 
 
 def posterior(prior: FloatArray, seen: BoolArray) -> FloatArray:

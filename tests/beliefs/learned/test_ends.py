@@ -112,7 +112,7 @@ def test_arms_in_flight_are_predicted_like_others() -> None:
 
 def test_names_are_not_asked() -> None:
     view = named(2, columns=0)
-    np.testing.assert_array_equal(ends_of(view), ends_of(replace(view, meanings=None)))
+    np.testing.assert_array_equal(ends_of(view), ends_of(replace(view, tokens=None)))
 
 
 def test_arms_that_cannot_go_on_end_as_they_are() -> None:

@@ -29,7 +29,7 @@ from tests.beliefs.learned.cases import (
     UNTRAINED,
     named,
     posterior,
-    some_meanings,
+    some_tokens,
     study,
     with_losses,
 )
@@ -125,7 +125,7 @@ def permuted(view: View, place: IntArray) -> View:
         features=view.features[back],
         costs=view.costs[back],
         pending=place[view.pending],
-        meanings=None if view.meanings is None else view.meanings[back],
+        tokens=None if view.tokens is None else view.tokens[back],
     )
 
 
@@ -290,14 +290,14 @@ def test_of_very_many_untried_arms_the_best_by_name_are_looked_at() -> None:
     view = study(0, arms=1500, reports=0)
     rates = np.random.default_rng(0).uniform(-7, 0, 1500)
     configs = [{"learning_rate": 10.0**rate} for rate in rates]
-    named = replace(view, meanings=encode_tokens(configs, infer_ranges(configs)))
+    named = replace(view, tokens=encode_tokens(configs, infer_ranges(configs)))
     said = expected_of(named, np.arange(1500), KNOWING)[:, 0]
     best = set(np.argsort(-said)[:50])
     rows = looked_at(named, KNOWING)
     assert len(rows) == 100
     assert best <= set(rows)
     assert len(best & set(looked_at(view, KNOWING))) < 20
-    nothing = replace(view, meanings=np.zeros_like(named.meanings))
+    nothing = replace(view, tokens=np.zeros_like(named.tokens))
     np.testing.assert_array_equal(looked_at(nothing, KNOWING), looked_at(view, KNOWING))
 
 
@@ -406,7 +406,7 @@ def test_opinions_agree_surely_only_with_many_arms() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_where_no_name_is_known_nothing_is_expected(seed: int) -> None:
     view = study(seed)
-    nameless = replace(view, meanings=np.zeros((view.arms, 2, COLUMNS)))
+    nameless = replace(view, tokens=np.zeros((view.arms, 2, COLUMNS)))
     same(nameless, view, 0.0)
     arms, _ = told(nameless)
     assert not arms[:, ALL_OF_NAMES].any()
@@ -433,28 +433,28 @@ def test_what_is_said_of_all_arms_alike_changes_nothing(seed: int) -> None:
 @settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
-    meanings=arrays(
+    tokens=arrays(
         np.float64,
         st.tuples(st.integers(1, 12), st.integers(1, 3), st.just(COLUMNS)),
         elements=st.floats(-3, 3),
     ),
 )
-def test_whatever_names_say_what_is_told_is_finite(seed: int, meanings: FloatArray) -> None:
-    view = study(seed % 50, arms=len(meanings), reports=seed % 25, meanings=meanings)
+def test_whatever_names_say_what_is_told_is_finite(seed: int, tokens: FloatArray) -> None:
+    view = study(seed % 50, arms=len(tokens), reports=seed % 25, tokens=tokens)
     sight = see(view, KNOWING)
     assert np.isfinite(sight.arms).all()
     assert np.abs(sight.arms).max() <= 3
     assert np.isfinite(sight.moment.covariance).all()
-    if not meanings[sight.rows].any():
+    if not tokens[sight.rows].any():
         assert not sight.arms[:, ALL_OF_NAMES].any()
 
 
 def test_opinions_are_those_of_the_arms_looked_at() -> None:
     """Of very many arms a part is looked at: each with the opinion that it has among all."""
-    view = study(0, arms=400, reports=30, meanings=some_meanings(0, 400))
+    view = study(0, arms=400, reports=30, tokens=some_tokens(0, 400))
     sight = see(view, KNOWING)
     rows = sight.rows
-    assert view.meanings is not None
+    assert view.tokens is not None
     assert len(rows) < 200
     said = expected_of(view, rows, KNOWING)
     wanted = np.clip(3 * (said[:, 0] - said[:, 0].mean()), -3, 3)

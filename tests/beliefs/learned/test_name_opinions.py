@@ -13,7 +13,7 @@ from bhpt.beliefs.learned.weights import shipped, shipped_policy
 from bhpt.domain import FloatArray
 from bhpt.spaces import encode_tokens, infer_ranges
 from bhpt.spaces.tokens import COLUMNS
-from tests.beliefs.learned.cases import some_meanings
+from tests.beliefs.learned.cases import some_tokens
 
 SEEDS = range(4)
 
@@ -89,7 +89,7 @@ def by_loops(weights: Weights, told: FloatArray) -> FloatArray:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_opinions_are_those_of_plain_loops(seed: int) -> None:
     weights = weights_of(np.random.default_rng(seed))
-    told = some_meanings(seed, 7)
+    told = some_tokens(seed, 7)
     told[3] = 0.0
     found = opinions(np, weights, told)
     assert found.shape == (7, OPINIONS)
@@ -100,7 +100,7 @@ def test_opinions_are_those_of_plain_loops(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_nothing_is_said_where_nothing_is_known(seed: int) -> None:
     weights = weights_of(np.random.default_rng(seed))
-    told = some_meanings(seed, 6)
+    told = some_tokens(seed, 6)
     told[[1, 4]] = 0.0
     found = opinions(np, weights, told)
     assert not found[[1, 4]].any()
@@ -110,14 +110,14 @@ def test_nothing_is_said_where_nothing_is_known(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_order_of_hyperparameters_does_not_matter(seed: int) -> None:
-    weights, told = weights_of(np.random.default_rng(seed)), some_meanings(seed, 7)
+    weights, told = weights_of(np.random.default_rng(seed)), some_tokens(seed, 7)
     swapped = told[:, np.random.default_rng(seed).permutation(told.shape[1])]
     np.testing.assert_allclose(opinions(np, weights, swapped), opinions(np, weights, told))
 
 
 def test_a_hyperparameter_is_read_in_the_light_of_the_others() -> None:
     """What a second one adds depends on the first: opinions are no sum over hyper-parameters."""
-    weights, told = weights_of(np.random.default_rng(1)), some_meanings(1, 8, known=1.0)
+    weights, told = weights_of(np.random.default_rng(1)), some_tokens(1, 8, known=1.0)
 
     def said(*names: int) -> FloatArray:
         kept = np.zeros_like(told)
@@ -129,7 +129,7 @@ def test_a_hyperparameter_is_read_in_the_light_of_the_others() -> None:
 
 def test_the_last_column_is_how_far_the_networks_are_apart() -> None:
     rng = np.random.default_rng(0)
-    weights, told = weights_of(rng, networks=2), some_meanings(1, 8)
+    weights, told = weights_of(rng, networks=2), some_tokens(1, 8)
     alone = [
         opinions(np, {name: w[e : e + 1] for name, w in weights.items()}, told) for e in range(2)
     ]
@@ -142,9 +142,9 @@ def test_the_last_column_is_how_far_the_networks_are_apart() -> None:
 
 def test_what_all_arms_share_leaves_opinions_about_zero() -> None:
     """Opinions compare the arms of a study: their mean says nothing."""
-    found = opinions(np, shipped("names"), some_meanings(2, 9, known=1.0))
+    found = opinions(np, shipped("names"), some_tokens(2, 9, known=1.0))
     np.testing.assert_allclose(found[:, :-1].mean(axis=0), 0, atol=1e-6)
-    same = opinions(np, shipped("names"), np.tile(some_meanings(2, 1, known=1.0), (5, 1, 1)))
+    same = opinions(np, shipped("names"), np.tile(some_tokens(2, 1, known=1.0), (5, 1, 1)))
     np.testing.assert_allclose(same, 0, atol=1e-5)
 
 

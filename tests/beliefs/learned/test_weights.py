@@ -47,9 +47,9 @@ def moment() -> View:
     costs = np.array([1.0, 1.0, 2.0, 1.0, 1.0, 0.5])
     k, at = np.arange(6)[:, None, None], np.arange(COLUMNS)[None, None, :]
     name = np.arange(3)[None, :, None]
-    meanings = 0.3 * np.sin(1.0 + 2.0 * k + 0.7 * at + 0.3 * k * at + 1.1 * name)
-    meanings[:, :, 0] = 1.0
-    meanings[4, 1] = 0.0
+    tokens = 0.3 * np.sin(1.0 + 2.0 * k + 0.7 * at + 0.3 * k * at + 1.1 * name)
+    tokens[:, :, 0] = 1.0
+    tokens[4, 1] = 0.0
     return View(
         Curves.of([*curves, [], []], 8),
         1,
@@ -57,20 +57,20 @@ def moment() -> View:
         costs,
         features,
         untrained=1.0,
-        meanings=meanings,
+        tokens=tokens,
     )
 
 
 def said() -> tuple[FloatArray, FloatArray, FloatArray]:
     """What the networks say of it: preferences, three of the bins of each arm, expectations."""
     view, weights, ends = moment(), shipped_policy(), shipped("ends")
-    assert view.meanings is not None
+    assert view.tokens is not None
     sight = see(view, weights)
     out = trunk(np, weights, sight.arms, sight.study, sight.moment.exists)
     liked = preferences(np, weights, out, sight.moment.open)
     sight = see(view, ends)
     raw = histogram(ends, trunk(np, ends, sight.arms, sight.study, sight.moment.exists))
-    return liked, raw[:, [0, 12, 30]], opinions(np, weights, view.meanings)[:, 0]
+    return liked, raw[:, [0, 12, 30]], opinions(np, weights, view.tokens)[:, 0]
 
 
 @pytest.mark.parametrize("name", ["policy", "ends"])
@@ -119,9 +119,7 @@ def test_the_predictor_looks_at_no_name() -> None:
     """Where names mislead, its intervals would be too narrow."""
     view, ends = moment(), shipped("ends")
     assert not ends.knows_names
-    np.testing.assert_array_equal(
-        see(view, ends).arms, see(replace(view, meanings=None), ends).arms
-    )
+    np.testing.assert_array_equal(see(view, ends).arms, see(replace(view, tokens=None), ends).arms)
 
 
 def test_without_names_nothing_is_known_of_them() -> None:
@@ -134,7 +132,7 @@ def test_without_names_nothing_is_known_of_them() -> None:
     assert not weights.knows_names
     view = moment()
     sight = see(view, weights)
-    np.testing.assert_array_equal(sight.arms, see(replace(view, meanings=None), weights).arms)
+    np.testing.assert_array_equal(sight.arms, see(replace(view, tokens=None), weights).arms)
     assert (sight.arms != see(view, named).arms).any()
 
 
@@ -154,9 +152,9 @@ def test_weights_and_features_have_not_parted() -> None:
 
 def test_the_order_of_what_tokens_say_would_be_noticed() -> None:
     view, weights = moment(), shipped_policy()
-    assert view.meanings is not None
+    assert view.tokens is not None
     for first in range(1, COLUMNS - 1):
-        swapped = view.meanings.copy()
+        swapped = view.tokens.copy()
         swapped[:, :, [first, first + 1]] = swapped[:, :, [first + 1, first]]
         found = opinions(np, weights, swapped)[:, 0]
         assert np.abs(found - EXPECTED).max() > 1e-4, TOKEN_NAMES[first]

@@ -98,7 +98,7 @@ def names_tell(view: View, trained: NetworkWeights) -> bool:
 
 def _named(view: View, trained: NetworkWeights) -> FloatArray | None:
     """Tokens of the hyper-parameters, if there are any and the network reads them, [K, N, F]."""
-    return view.meanings if trained.knows_names else None
+    return view.tokens if trained.knows_names else None
 
 
 def _differ(view: View, named: FloatArray, trained: NetworkWeights) -> bool:
