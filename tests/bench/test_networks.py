@@ -46,18 +46,15 @@ def test_rows_of_other_weights_are_refused(tmp_path: Path) -> None:
     assert run(out, "random") == 1  # rows that no weights made are still good
 
 
-def test_tables_from_before_the_note_are_good_for_the_weights_of_then(tmp_path: Path) -> None:
+def test_rows_of_weights_that_nobody_noted_are_refused(tmp_path: Path) -> None:
     held_out = Path(__file__).parents[2] / "benchmarks" / "policy" / "held_out"
-    for policy in (f"nameless:{held_out}", f"default:{held_out}"):
-        note_networks(tmp_path, [policy], [policy])
-    assert len(json.loads((tmp_path / "networks.json").read_text())) == 2
-    with pytest.raises(Misuse, match="weights that nobody noted"):  # retrained since then
-        note_networks(tmp_path, ["default"], ["default"])
     other = weights_in(tmp_path / "other", 2.0)
-    with pytest.raises(Misuse, match="weights that nobody noted"):
-        note_networks(tmp_path, [other], [other])
-    note_networks(tmp_path, [other], [])  # no rows yet
-    note_networks(tmp_path, [other], [other])
+    for policy in (f"nameless:{held_out}", "default", other):
+        with pytest.raises(Misuse, match="weights that nobody noted"):
+            note_networks(tmp_path, [policy], [policy])
+        note_networks(tmp_path, [policy], [])  # no rows yet
+        note_networks(tmp_path, [policy], [policy])
+    assert len(json.loads((tmp_path / "networks.json").read_text())) == 3
 
 
 def test_a_note_that_cannot_be_read_is_refused(tmp_path: Path) -> None:

@@ -29,8 +29,8 @@ def test_a_class(folder: Folder) -> None:
 def test_plain_lines_without_a_terminal(folder: Folder) -> None:
     answer = folder.tune(trainer="job:Slow")
     assert "\x1b" not in answer.out + answer.err
-    assert answer.errors[0].startswith("bhpt tune job:Slow: starting workers")
-    assert answer.errors[1].startswith("[0:0")
+    waited = answer.errors[0].startswith("bhpt tune job:Slow: starting workers")  # if that is long
+    assert answer.errors[1 if waited else 0].startswith("[0:0")
     improvements = [
         line.split("best ")[1].split(" ")[0] for line in answer.errors if "best " in line
     ]

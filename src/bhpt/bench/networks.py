@@ -13,18 +13,6 @@ from bhpt.policies.registry import networks
 
 Digests = Mapping[str, str]  # of arrays, by network
 
-# Tables without a note are of a time when there were only these weights: shipped, held out.
-_BEFORE_NOTES = (
-    {
-        "policy": "c7437b652da64da4cfc1cc519b45bbd92d899783faea3ed46b4028d0b1ab848d",
-        "ends": "ebbeb79e4a7fbc85149edf2f62a7c1f714fcd99686894f98e5ba8ab7676b67af",
-    },
-    {
-        "policy": "13575d3fed05cdd9724f98e9c7bc8dfd00685a650cacd390b7edf5a5dd5269db",
-        "ends": "cf37242ca499bc07ebcf6768c3bfe31837cf91467a32292ce080320603f1dcea",
-    },
-)
-
 
 def note_networks(folder: Path, wanted: Collection[str], present: Collection[str]) -> None:
     """Note the weights of the policies that are to run; refuse rows of other weights.
@@ -48,7 +36,7 @@ def note_networks(folder: Path, wanted: Collection[str], present: Collection[str
 
 
 def _refuse_other(folder: Path, policy: str, used: Digests, before: Digests | None) -> None:
-    if (before is None and used in _BEFORE_NOTES) or used == before:
+    if used == before:
         return
     known = _short(before) if before else "weights that nobody noted"
     raise Misuse(

@@ -46,7 +46,7 @@ COMMANDS = (
     CommandEntry(
         "track",
         "bhpt.cli.track:track",
-        "Write the curves of a study to TensorBoard, MLflow, Weights & Biases or Optuna.",
+        "Write the curves of a study to trackers, as far as they are not there yet.",
     ),
     CommandEntry(
         "report",

@@ -22,6 +22,7 @@ Watch = Callable[[State, tuple[Running, ...]], None]
 Mode = Literal["auto", "live", "plain", "notebook", "off"]
 
 _EVERY_S = 5.0  # between plain lines when nothing improves
+_SILENT_S = 2.0  # that people wait without a word at most
 _FINISHING = "Ctrl-C: finishing what runs; once more to stop now"
 _STOPPING = "stopping now"
 
@@ -126,6 +127,34 @@ class PlainLines:
         self._write(plain_line(progress_of(state, self._clock.read(state), self._predict)))
 
 
+@contextmanager
+def announced(
+    line: str, write: Callable[[str], None], after_s: float = _SILENT_S
+) -> Iterator[Callable[[str], None]]:
+    """Write a line if nothing else is written for a while; nothing if all ends before that.
+
+    Args:
+        line: What to say, such as what is being waited for.
+        write: Writes a line.
+        after_s: The while, in seconds.
+
+    Yields:
+        Writes a line, after which the first one is not needed.
+    """
+    timer = threading.Timer(after_s, write, (line,))
+    timer.daemon = True
+    timer.start()
+
+    def said(text: str) -> None:
+        timer.cancel()
+        write(text)
+
+    try:
+        yield said
+    finally:
+        timer.cancel()
+
+
 def plain_line(progress: Progress) -> str:
     """Progress of a study in one line."""
     parts = [f"[{duration(progress.clock)}] {progress.budget.rules.used_text(progress.used)}"]
@@ -163,8 +192,8 @@ def watching(mode: Mode, title: str, predict: Predict) -> Iterator[Watch]:
         return
     with presses() as pressed:
         if mode == "plain" or (mode == "auto" and not sys.stderr.isatty()):
-            _to_stderr(starting_line(title))
-            yield PlainLines(pressed, _to_stderr, predict)
+            with announced(starting_line(title), _to_stderr) as write:
+                yield PlainLines(pressed, write, predict)
             return
         from rich.constrain import Constrain
         from rich.live import Live  # not before somebody looks: half of a start's imports
