@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-JOBS ?= auto
+# tests wait for processes more than they compute
+JOBS ?= $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
 # one BLAS thread a process: the tests and benchmarks are parallel over processes
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
@@ -59,6 +60,7 @@ unit: $(READY) ## the tests, without the long ones
 	$(BIN)/pytest -n $(JOBS) -m 'not slow'
 
 test-all: lint types layers ## everything, the long tests too
+	$(BIN)/pip install --quiet --editable '.[dev-all]'
 	$(BIN)/pytest -n $(JOBS)
 
 PYTHONS ?= 3.11 3.12 3.13 3.14
