@@ -230,11 +230,13 @@ def in_sqlite(events: Sequence[Event], policy: str, units: int, folder: Path) ->
 
 def in_the_loop(events: Sequence[Event], policy: str, units: int, folder: Path) -> Cost:
     """The whole driver with a store and the simulated executor."""
-    file = folder / "driven.db"
-    create_store(file, events).close()
-    clocked = Clocked(make_policy(policy), _WARM + units)
-    resume(file, policy=clocked, executor=simulated(events), trust=True)
-    file.unlink()
+    with tempfile.TemporaryDirectory(
+        dir=folder
+    ) as place:  # its checkpoints alone
+        file = Path(place) / "driven.db"
+        create_store(file, events).close()
+        clocked = Clocked(make_policy(policy), _WARM + units)
+        resume(file, policy=clocked, executor=simulated(events), trust=True)
     return clocked.measured(_WARM)
 
 
