@@ -230,9 +230,7 @@ def in_sqlite(events: Sequence[Event], policy: str, units: int, folder: Path) ->
 
 def in_the_loop(events: Sequence[Event], policy: str, units: int, folder: Path) -> Cost:
     """The whole driver with a store and the simulated executor."""
-    with tempfile.TemporaryDirectory(
-        dir=folder
-    ) as place:  # its checkpoints alone
+    with tempfile.TemporaryDirectory(dir=folder) as place:  # its checkpoints alone
         file = Path(place) / "driven.db"
         create_store(file, events).close()
         clocked = Clocked(make_policy(policy), _WARM + units)
