@@ -2,6 +2,8 @@
 
 import threading
 
+import pytest
+
 from bhpt.views.live_view import announced
 
 
@@ -19,10 +21,21 @@ def test_a_long_wait_is_announced() -> None:
     assert lines == ["starting", "first line"]
 
 
-def test_a_short_one_is_not() -> None:
+def test_a_short_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
+    cancelled: list[bool] = []
+    cancel = threading.Timer.cancel
+
+    def noted(timer: threading.Timer) -> None:
+        cancelled.append(True)
+        cancel(timer)
+
+    monkeypatch.setattr(threading.Timer, "cancel", noted)
     with announced("starting", lines.append, after_s=3600.0) as said:
         said("first line")
+        assert cancelled
+    cancelled.clear()
     with announced("starting", lines.append, after_s=3600.0):
-        pass
+        assert not cancelled
+    assert cancelled
     assert lines == ["first line"]

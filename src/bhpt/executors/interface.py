@@ -7,7 +7,7 @@ part of `Usage.seconds`: lost work is paid for at its true cost.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -164,6 +164,27 @@ class FollowingExecutor(Protocol):
             False if the running job has ended by now or is being stopped: `submit` it as usual.
         """
         ...
+
+
+def refuse_job(job: Job, running: Collection[Job], *, free: int, slots: int, closed: bool) -> None:
+    """Refuse a job that an executor cannot take now.
+
+    Args:
+        job: What is submitted.
+        running: Jobs in flight.
+        free: Slots that could take it.
+        slots: Slots in all.
+        closed: Whether the executor is closed.
+
+    Raises:
+        Misuse: It is closed, no slot is free, or the attempt or its arm is already running.
+    """
+    if closed:
+        raise Misuse("this executor is closed: make another")
+    if not free:
+        raise Misuse(f"all {slots} slots are busy: poll for a report before submitting")
+    if any(one.arm == job.arm or one.attempt == job.attempt for one in running):
+        raise Misuse(f"arm {job.arm} or attempt {job.attempt} is already running")
 
 
 class Executor(Protocol):

@@ -17,7 +17,7 @@ from bhpt.domain.errors import Misuse
 from bhpt.domain.results import Failure, FailureKind
 from bhpt.executors import guard
 from bhpt.executors.devices import find_devices, share_devices
-from bhpt.executors.interface import Job, Report, Running, TrainerGone
+from bhpt.executors.interface import Job, Report, Running, TrainerGone, refuse_job
 from bhpt.executors.logs import SlotLog
 from bhpt.executors.processes import Guard, new_token, wait_until_dead
 from bhpt.executors.slot import Crew, LocalOptions, Slot
@@ -208,13 +208,8 @@ class LocalExecutor(Closing):
             raise error
 
     def _refuse(self, job: Job) -> None:
-        if self._closed:
-            raise Misuse("this executor is closed: make another")
-        if not self.free:
-            raise Misuse(f"all {self.slots} slots are busy: poll for a report before submitting")
         running = [slot.job for slot in self._slots if slot.job is not None]
-        if any(one.arm == job.arm or one.attempt == job.attempt for one in running):
-            raise Misuse(f"arm {job.arm} or attempt {job.attempt} is already running")
+        refuse_job(job, running, free=self.free, slots=self.slots, closed=self._closed)
 
     def _slot_for(self, job: Job) -> Slot:
         """The free slot that a job is given to."""

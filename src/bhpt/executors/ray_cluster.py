@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bhpt.domain.closing import Closing
 from bhpt.domain.errors import Misuse
 from bhpt.domain.results import Failure, FailureKind
-from bhpt.executors.interface import Job, Report, Running, TrainerGone
+from bhpt.executors.interface import Job, Report, Running, TrainerGone, refuse_job
 from bhpt.executors.ray_options import Ray
 from bhpt.executors.ray_shares import Shares
 from bhpt.executors.ray_slot import NodePlan, RaySlot
@@ -204,13 +204,8 @@ class RayExecutor(Closing):
             raise unusable
 
     def _refuse(self, job: Job) -> None:
-        if self._closed:
-            raise Misuse("this executor is closed: make another")
-        if not self.free:
-            raise Misuse(f"all {self.slots} slots are busy: poll for a report before submitting")
         running = [slot.job for slot in self._slots if slot.job is not None]
-        if any(one.arm == job.arm or one.attempt == job.attempt for one in running):
-            raise Misuse(f"arm {job.arm} or attempt {job.attempt} is already running")
+        refuse_job(job, running, free=self.free, slots=self.slots, closed=self._closed)
 
     def _slot_for(self, job: Job) -> RaySlot:
         if not job.resume.live:

@@ -13,7 +13,7 @@ from bhpt.domain.arrays import FloatArray
 from bhpt.domain.errors import Misuse
 from bhpt.domain.reports import read_reports
 from bhpt.domain.results import Failure, FailureKind, UnitResult, Usage
-from bhpt.executors.interface import Job, Report, Running, TrainerGone
+from bhpt.executors.interface import Job, Report, Running, TrainerGone, refuse_job
 
 PerEpoch = Callable[[int, int], float]
 Reported = Callable[[int, int], object]
@@ -156,13 +156,8 @@ class SimulatedExecutor:
         self._closed = True
 
     def _refuse(self, job: Job) -> None:
-        if self._closed:
-            raise Misuse("this executor is closed: make another")
-        if not self.free:
-            raise Misuse(f"all {self.slots} slots are busy: poll for a report before submitting")
         running = [flight.job for flight in self._flights]
-        if any(one.arm == job.arm or one.attempt == job.attempt for one in running):
-            raise Misuse(f"arm {job.arm} or attempt {job.attempt} is already running")
+        refuse_job(job, running, free=self.free, slots=self.slots, closed=self._closed)
 
     def _check_resume(self, job: Job) -> None:
         """A driver that thaws the wrong checkpoint is a bug that tables would hide."""
