@@ -190,6 +190,15 @@ def verify(generation: Path, digest: str) -> None:
             raise ValueError(f"{entry.path!r} has changed")
 
 
+def is_whole(generation: Path, digest: str) -> bool:
+    """Whether every byte of a checkpoint is there and as the study's log says."""
+    try:
+        verify(generation, digest)
+    except (ValueError, OSError):
+        return False
+    return True
+
+
 def _measure(files: Path) -> Manifest:
     """Hash every file; refuse what is not a plain file or folder."""
     folders, sizes = _scan(files)

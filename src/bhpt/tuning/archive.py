@@ -22,7 +22,7 @@ from pathlib import Path
 
 from bhpt.checkpoints import Checkpoint, CheckpointPlace, Generation
 from bhpt.checkpoints.disk import remove_tree
-from bhpt.checkpoints.manifest import verify
+from bhpt.checkpoints.manifest import is_whole
 from bhpt.storage import Address, copy_store, read_store
 from bhpt.study import State, fold
 from bhpt.tuning.checkpoint_place import place_of
@@ -162,24 +162,16 @@ def _take_file(source: Path, target: Path) -> None:
 def _keep_whole(folder: StudyFolder, state: State) -> int:
     """Remove what the log does not vouch for; how many of the logged checkpoints are whole."""
     logged = {folder.generation(one): one.digest for one in logged_checkpoints(state)}
-    whole = {path for path, digest in logged.items() if _is_whole(path, digest)}
+    whole = {path for path, digest in logged.items() if is_whole(path, digest)}
     for path in folder.checkpoints.glob("*/*"):
         if path not in whole:
             remove_tree(path)
     best = state.best
     for path in folder.best.glob("*"):
         saved = None if best is None or path.name != best_name(best) else best.saved
-        if saved is None or not _is_whole(path, saved.digest):
+        if saved is None or not is_whole(path, saved.digest):
             remove_tree(path)
     return len(whole)
-
-
-def _is_whole(generation: Path, digest: str) -> bool:
-    try:
-        verify(generation, digest)
-    except (ValueError, OSError):
-        return False
-    return True
 
 
 def _file_name(address: Address) -> str:

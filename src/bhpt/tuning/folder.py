@@ -16,7 +16,7 @@ from bhpt.checkpoints.disk import (
     remove_tree,
     sync,
 )
-from bhpt.checkpoints.manifest import FILES, copy_sealed, read_manifest, verify
+from bhpt.checkpoints.manifest import FILES, copy_sealed, is_whole, read_manifest
 from bhpt.domain import Misuse, Saved
 from bhpt.storage import Address
 from bhpt.study.state import Best, State
@@ -168,11 +168,11 @@ class StudyFolder:
         if self.has_best_copy(best):
             return self.best_copy(best) / FILES
         own = self.generation(checkpoint_of(best.arm, best.saved))
-        return own / FILES if _is_whole(own, best.saved.digest) else None
+        return own / FILES if is_whole(own, best.saved.digest) else None
 
     def has_best_copy(self, best: Best) -> bool:
         """Whether the copy of the best checkpoint is there, every byte checked."""
-        return best.saved is not None and _is_whole(self.best_copy(best), best.saved.digest)
+        return best.saved is not None and is_whole(self.best_copy(best), best.saved.digest)
 
     def best_copy(self, best: Best) -> Path:
         """Where the copy of the best checkpoint is, with its manifest, once it was made."""
@@ -212,22 +212,13 @@ class StudyFolder:
             except OSError:
                 remove_tree(temporary)  # what is there of it may be all the room there was
                 raise
-            if best.saved is None or not _is_whole(temporary, best.saved.digest):
+            if best.saved is None or not is_whole(temporary, best.saved.digest):
                 remove_tree(temporary)
                 return False
             remove_tree(target)
             os.rename(temporary, target)  # noqa: PTH104  # one syscall
             sync(self.best)
         return True
-
-
-def _is_whole(generation: Path, digest: str) -> bool:
-    """Whether every byte of a checkpoint is as the log says."""
-    try:
-        verify(generation, digest)
-    except (ValueError, OSError):
-        return False
-    return True
 
 
 def logged_checkpoints(state: State) -> list[Checkpoint]:
