@@ -46,7 +46,7 @@ def test_units_are_long_enough_but_leave_room_to_stop(
     training = Training(unit, epochs, unit, grows=True)
     now = unit * 2**grown
     size = unit_size(training, now, _reports(epoch_s, beside_s, now, 1), 1)
-    most = max(1, epochs // 8 // unit) * unit
+    most = max(1, epochs // 3 // unit) * unit
     assert size % unit == 0
     share = size * epoch_s / (size * epoch_s + beside_s)
     assert share >= 0.9 - 1e-6 or size in (most, now)
@@ -59,7 +59,7 @@ def test_nothing_changes_before_enough_is_known() -> None:
     training = Training(1, 100, grows=True)
     recent = _reports(0.005, 0.05, 1, 2)
     assert unit_size(training, 1, recent[:-1], 2) == 1
-    assert unit_size(training, 1, recent, 2) == 12
+    assert unit_size(training, 1, recent, 2) == 33
 
 
 def _run(budget: str, *, grows: bool) -> State:
@@ -87,7 +87,25 @@ def _run(budget: str, *, grows: bool) -> State:
 
 def test_units_grow_under_a_deadline_only_where_they_may() -> None:
     grown = _run("60s", grows=True)
-    assert grown.unit == 10  # 36 would be enough; an eighth of 80 epochs is the most
-    assert {attempt.unit.epochs for attempt in grown.attempts} >= {1, 10}
+    assert grown.unit == 26  # 36 would be enough; a third of 80 epochs is the most
+    assert {attempt.unit.epochs for attempt in grown.attempts} >= {1, 26}
     assert _run("60s", grows=False).unit == 1
-    assert _run("400 epochs", grows=True).unit == 1
+
+
+def test_units_of_an_epoch_budget_grow_only_where_waiting_adds_up() -> None:
+    assert _run("700 epochs", grows=True).unit == 1  # 684 more units would wait for 27 s
+    assert _run("900 epochs", grows=True).unit == 26
+    assert _run("900 epochs", grows=False).unit == 1
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.floats(0.001, 1), st.floats(0, 1), st.integers(1, 4), st.floats(0, 100_000))
+def test_an_epoch_budget_never_has_longer_units_than_a_deadline(
+    epoch_s: float, beside_s: float, workers: int, left: float
+) -> None:
+    training = Training(1, 60, grows=True)
+    recent = _reports(epoch_s, beside_s, 1, workers)
+    timed = unit_size(training, 1, recent, workers)
+    counted = unit_size(training, 1, recent, workers, left)
+    patient = left * overhead_s(recent, workers) < 30 * workers
+    assert counted == (1 if patient else timed)

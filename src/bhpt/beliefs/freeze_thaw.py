@@ -172,7 +172,7 @@ class FreezeThaw:
         """Walk back to the last fit that is remembered, then forward along the schedule."""
         memory = self._memory(view)
         todo: list[tuple[bytes, Curves]] = []
-        at = unknown.sampling.last_fit(len(view.curves.reports) - view.expected)
+        at = unknown.sampling.last_fit(len(view.curves.reports))
         while True:
             curves = view.curves.first(at)
             key = _digest(curves, view)

@@ -213,7 +213,7 @@ class ShapeBelief:
 
     def _fit(self, view: View) -> ShapeFit:
         """The settings that the schedule asks for at this moment, from memory or made anew."""
-        curves = view.curves.first(self.sampling.last_fit(len(view.curves.reports) - view.expected))
+        curves = view.curves.first(self.sampling.last_fit(len(view.curves.reports)))
         key = _digest(curves, view)
         memory = self._memory(view)
         if key not in memory.fits:

@@ -264,10 +264,6 @@ class Curves:
         object.__setattr__(self, "_room", room)  # not a field to set: it must fit the others
         return self
 
-    def apart(self) -> "Curves":
-        """The same curves; what they are extended by leaves the room of these alone."""
-        return replace(self)
-
     def first(self, reports: int) -> "Curves":
         """The curves as they were after the first `reports` units."""
         if reports >= len(self.reports):

@@ -42,7 +42,6 @@ class View:
             unless a unit of theirs is in flight.
         first_arms: How many arms the study started with; those added later follow them. None if
             none was added.
-        expected: How many of the last reports are not in yet, but taken to come out as predicted.
         memory: What was prepared at earlier decisions of the study. It saves time and never
             changes a decision.
     """
@@ -61,7 +60,6 @@ class View:
     earlier: FloatArray | None = None
     startable: BoolArray | None = None
     first_arms: int | None = None
-    expected: int = 0
     memory: Memory = field(default_factory=Memory, repr=False)
 
     def __post_init__(self) -> None:

@@ -1,14 +1,7 @@
 """Where units run: submit, poll, stop, close. Local processes, or a table and a virtual clock."""
 
 from bhpt.domain.results import Failure, FailureKind
-from bhpt.executors.interface import (
-    Executor,
-    FollowingExecutor,
-    Job,
-    Report,
-    Running,
-    TrainerGone,
-)
+from bhpt.executors.interface import Executor, Job, Report, Running, TrainerGone
 from bhpt.executors.local import LocalExecutor
 from bhpt.executors.simulated import Fault, SimulatedExecutor
 from bhpt.executors.slot import LocalOptions
@@ -18,7 +11,6 @@ __all__ = [
     "Failure",
     "FailureKind",
     "Fault",
-    "FollowingExecutor",
     "Job",
     "LocalExecutor",
     "LocalOptions",

@@ -10,7 +10,7 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from bhpt.domain.errors import Misuse
 from bhpt.domain.objective import Objective
@@ -134,36 +134,6 @@ class Running:
     pid: int | None
     started: float
     lines: tuple[str, ...] = ()
-
-
-@runtime_checkable
-class FollowingExecutor(Protocol):
-    """An executor whose workers can have their next job at hand before the one they run has ended.
-
-    Not every executor can; where it cannot, a worker waits until its report is logged and the
-    next unit is decided.
-    """
-
-    def can_follow(self, after: int, arm: int, epoch: int) -> bool:
-        """Whether a live trainer of an arm, at this epoch, goes on right after a running job.
-
-        Args:
-            after: The attempt of the running job.
-            arm: The arm, which may be that of the running job.
-            epoch: Where the arm will be by then.
-        """
-        ...
-
-    def follow(self, job: Job, after: int) -> bool:
-        """Give a job to the worker of a running one: it begins when that has ended.
-
-        A worker that ends first, for whatever reason, reports both; the one that has not begun
-        as `FailureKind.LOST`.
-
-        Returns:
-            False if the running job has ended by now or is being stopped: `submit` it as usual.
-        """
-        ...
 
 
 def refuse_job(job: Job, running: Collection[Job], *, free: int, slots: int, closed: bool) -> None:

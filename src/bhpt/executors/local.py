@@ -132,20 +132,6 @@ class LocalExecutor(Closing):
         self._refuse(job)
         return self._slot_for(job).give(job, self._prepare())
 
-    def can_follow(self, after: int, arm: int, epoch: int) -> bool:
-        """Whether the arm's trainer will live in the slot of a running job once that has ended."""
-        slot = self._slot_of(after)
-        return slot is not None and slot.can_follow(arm, epoch)
-
-    def follow(self, job: Job, after: int) -> bool:
-        """Give a job to the worker of a running one, which goes on with it at once."""
-        self._tend()
-        slot = self._slot_of(after)
-        if self._closed or slot is None or not slot.takes_another():
-            return False
-        slot.follow(job)
-        return True
-
     def extend(self, attempt: int, paid_s: float) -> None:
         """Change when the guard ends a job."""
         for slot in self._slots:
@@ -223,11 +209,6 @@ class LocalExecutor(Closing):
             raise TrainerGone(f"no trainer of arm {job.arm} is alive at epoch {job.done}")
         return holder
 
-    def _slot_of(self, attempt: int) -> Slot | None:
-        """The slot that runs an attempt."""
-        jobs = ((slot, slot.job) for slot in self._slots)
-        return next((slot for slot, job in jobs if job and job.attempt == attempt), None)
-
     def _holder(self, arm: int, epoch: int) -> Slot | None:
         """The free slot in which the arm's trainer lives at this epoch."""
         holders = (slot for slot in self._slots if slot.is_free and slot.alive.holds(arm, epoch))
@@ -240,11 +221,13 @@ class LocalExecutor(Closing):
         if self._guard is not None:
             self._guard.check()
         for slot in self._slots:
-            for report in slot.tend():
-                self._reports.append(report)
-                for other in self._slots:
-                    if other is not slot:  # what lives of this arm elsewhere is out of date now
-                        other.alive.forget(report.arm)
+            report = slot.tend()
+            if report is None:
+                continue
+            self._reports.append(report)
+            for other in self._slots:
+                if other is not slot:  # what lives of this arm elsewhere is out of date now
+                    other.alive.forget(report.arm)
 
     def _wait(self, seconds: float) -> None:
         """Sleep until a worker speaks or ends, but not past a limit."""

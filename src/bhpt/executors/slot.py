@@ -92,8 +92,6 @@ class Slot:
         self._worker: WorkerProcess | None = None
         self._dying: list[WorkerProcess] = []
         self._order: Order | None = None
-        self._following: Order | None = None
-        self._stays = False  # whether trainers of the last report lived on
         self._limit_at: float | None = None
         self._kill_at: float | None = None
         self._ending: Failure | None = None
@@ -174,47 +172,24 @@ class Slot:
         worker.send(order)
         return since
 
-    def can_follow(self, arm: int, epoch: int) -> bool:
-        """Whether a live trainer of this arm, at this epoch, goes on once the job has ended."""
-        job = self.job
-        if job is not None and job.arm == arm:
-            return self._stays and job.done + job.epochs == epoch
-        return self.alive.holds(arm, epoch)
-
-    def takes_another(self) -> bool:
-        """Whether a job can be given to it that is run right after the one it has."""
-        idle = self._order is None or self._following is not None or self._ending is not None
-        return self.is_ready and not idle
-
-    def follow(self, job: Job) -> None:
-        """Run a job right after the one that runs: its worker has it at hand and does not wait."""
-        worker, running = self._worker, self.job
-        if worker is None or running is None:
-            raise ValueError(f"attempt {job.attempt} has nothing to follow")
-        dropped = self.alive.give_up(job.arm)
-        if self._keeps == 1 and running.arm != job.arm:
-            dropped = (*dropped, running.arm)  # it is left, so its trainer is not needed any more
-        self._following = Order(job, time.monotonic(), drop=dropped)
-        worker.send(self._following)
-
     def extend(self, paid_s: float) -> None:
         """Change when the guard ends the job."""
         if self._order is not None and self._worker is not None and self._guard is not None:
             self._guard.limit(self._worker, self._order.submitted + paid_s)
 
-    def tend(self) -> list[Report]:
-        """Hear the worker, notice its death, enforce limits; the reports of jobs that ended."""
+    def tend(self) -> Report | None:
+        """Hear the worker, notice its death, enforce limits; the report of the job if it ended."""
         self._dying = wait_until_dead(self._dying, 0.0)
         worker = self._worker
         if worker is None:
-            return []
+            return None
         dead = worker.is_dead()  # asked first: what it said before it died still counts
-        reports = self._listen(worker)
+        report = self._listen(worker)
         if self._worker is None:  # it was replaced after what it said
-            return reports
+            return report
         if dead:
-            return [*reports, *self._bury(worker)]
-        return reports or self._enforce(worker)
+            return report or self._bury(worker)
+        return report or self._enforce(worker)
 
     def ask_to_end(self, failure: Failure, grace: float) -> None:
         """TERM now, KILL after the grace, for the reason given."""
@@ -238,23 +213,23 @@ class Slot:
             else:
                 worker.signal(signal.SIGTERM if grace > 0 else signal.SIGKILL)
         self._dying = []
-        self._order = self._following = None
+        self._order = None
         self._emptied()
         return workers
 
-    def _listen(self, worker: WorkerProcess) -> list[Report]:
-        reports: list[Report] = []
+    def _listen(self, worker: WorkerProcess) -> Report | None:
+        report = None
         try:
             for reply in worker.receive():
-                reports += self._hear(reply)
+                report = self._hear(reply) or report
         except ValueError as error:
             failure = Failure(FailureKind.CRASHED, f"the worker's connection is broken: {error}")
             self.ask_to_end(failure, 0.0)
         if worker.hung_up and self._kill_at is None:
             self._kill_at = time.monotonic() + _LINGER_S
-        return reports
+        return report
 
-    def _hear(self, reply: Reply) -> list[Report]:
+    def _hear(self, reply: Reply) -> Report | None:
         match reply:
             case Ready():
                 self.is_ready = True
@@ -268,65 +243,41 @@ class Slot:
                 self._ending = self._ending or Failure(FailureKind.IMPORT_FAILED, reply.message)
             case Report():
                 return self._settle(reply)
-        return []
+        return None
 
-    def _settle(self, came: Report) -> list[Report]:
-        """Take the report of the job; a failure gets the last lines of the log.
-
-        The job that follows runs by now; it is lost if the worker has to be replaced.
-        """
+    def _settle(self, came: Report) -> Report:
+        """Take the report of the job; a failure gets the last lines of the log."""
         job = self.job
         if job is None or (job.attempt, job.arm) != (came.attempt, came.arm):
             raise ValueError(f"attempt {came.attempt} of arm {came.arm} is not running there")
         if came.failure is None:
-            self._stays = came.alive
-            if came.alive and not self._leaves(job.arm):
+            if came.alive:
                 keeps = 1 if came.result.frozen else self._keeps
                 self.alive.remember(job.arm, job.done + job.epochs, keeps)
             self._failed_in_a_row = 0
         else:
             failure = replace(self._ending or came.failure, usage=came.usage)
             came = replace(came, outcome=self._told(failure))
-            self._failed_in_a_row += failure.kind is not FailureKind.LOST
-        self._next_order()
+            self._failed_in_a_row += 1
+        self._order = None
+        self._limit_at = None
+        self._lift()
         if self._ending is not None or self._failed_in_a_row >= _FAILURES_IN_A_ROW:
-            lost = self._lose(Failure(FailureKind.LOST, "its worker was replaced before it began"))
             self._retire()
-            return [came, *lost]
-        return [came]
+        return came
 
-    def _leaves(self, arm: int) -> bool:
-        """Whether the job that follows was told to let go of an arm's trainer."""
-        return self._following is not None and arm in self._following.drop
-
-    def _next_order(self) -> None:
-        """The job has ended: the one that follows, if any, is run from now on."""
-        order, self._following = self._following, None
-        now = time.monotonic()
-        if order is None:
-            self._order = self._limit_at = None
-            self._lift()
-            return
-        job = order.job
-        self.log.mark(f"attempt {job.attempt}: arm {job.arm} from epoch {job.done + 1}")
-        if job.paid_s is not None and self._guard is not None and self._worker is not None:
-            self._guard.limit(self._worker, order.submitted + job.paid_s)
-        self._order = replace(order, submitted=now)
-        self._limit_at = _after(now, job.limit_s)
-        self.last_used = now
-
-    def _enforce(self, worker: WorkerProcess) -> list[Report]:
+    def _enforce(self, worker: WorkerProcess) -> Report | None:
         self.log.trim()
         now = time.monotonic()
         if self._kill_at is not None and now >= self._kill_at:
             worker.signal(signal.SIGKILL)
             if now >= self._kill_at + _UNKILLABLE_S:
-                reports = self._lose(Failure(FailureKind.CRASHED, "it cannot even be killed"))
+                report = self._lose(Failure(FailureKind.CRASHED, "it cannot even be killed"))
                 self._retire()
-                return reports
+                return report
         elif self._limit_at is not None and now >= self._limit_at and self._ending is None:
             self.ask_to_end(self._past_limit(), self._crew.options.grace_s)
-        return []
+        return None
 
     def _past_limit(self) -> Failure:
         if not self.is_ready or self._order is None:
@@ -338,18 +289,18 @@ class Slot:
         limit = self._order.job.limit_s or 0.0
         return Failure(FailureKind.TIMED_OUT, f"it ran past its limit of {limit:g} s")
 
-    def _bury(self, worker: WorkerProcess) -> list[Report]:
-        """A worker has died: end what it left running, and report its jobs."""
+    def _bury(self, worker: WorkerProcess) -> Report | None:
+        """A worker has died: end what it left running, and report its job."""
         status = worker.bury()
         self._ended_at = None if self._guard is None else self._guard.ended_at(worker)
         if self._ended_at is not None:
-            reports = self._lose(Failure(FailureKind.STOPPED, "its paid time was over"))
+            report = self._lose(Failure(FailureKind.STOPPED, "its paid time was over"))
         elif self.is_ready:
-            reports = self._lose(Failure(FailureKind.CRASHED, f"the worker {how_it_ended(status)}"))
+            report = self._lose(Failure(FailureKind.CRASHED, f"the worker {how_it_ended(status)}"))
         else:
-            reports = self._lose(self._dead_at_import(status))
+            report = self._lose(self._dead_at_import(status))
         self._emptied()
-        return reports
+        return report
 
     def _dead_at_import(self, status: int) -> Failure:
         said = self.log.tail(1)
@@ -359,22 +310,17 @@ class Slot:
             f"the worker {how_it_ended(status)} while it imported {self._crew.trainer}{last}",
         )
 
-    def _lose(self, failure: Failure) -> list[Report]:
-        """Fail the job, for the reason for which it was ended if it was, and what follows it."""
+    def _lose(self, failure: Failure) -> Report | None:
+        """Fail the job, for the reason for which it was ended if it was."""
         told = self._told(self._ending or failure)
         order, self._order = self._order, None
-        after, self._following = self._following, None
-        if order is None:
-            if told.kind is FailureKind.IMPORT_FAILED:
-                self.unusable = told
-            return []
-        until = time.monotonic() if self._ended_at is None else self._ended_at
-        usage = Usage(max(0.0, until - order.submitted))
-        lost = [Report(order.job.attempt, order.job.arm, replace(told, usage=usage))]
-        if after is not None:
-            never = Failure(FailureKind.LOST, "its worker ended before it began")
-            lost.append(Report(after.job.attempt, after.job.arm, never))
-        return lost
+        if order is not None:
+            until = time.monotonic() if self._ended_at is None else self._ended_at
+            usage = Usage(max(0.0, until - order.submitted))
+            return Report(order.job.attempt, order.job.arm, replace(told, usage=usage))
+        if told.kind is FailureKind.IMPORT_FAILED:
+            self.unusable = told
+        return None
 
     def _retire(self) -> None:
         """Replace a worker: kill it now, bury it when it is dead."""

@@ -26,7 +26,7 @@ from bhpt.domain.results import Failure, FailureKind, Usage
 from bhpt.domain.stopwatch import Stopwatch
 from bhpt.executors.interface import Job, Report
 from bhpt.executors.messages import Order, Ready, Unusable, decode_order, encode
-from bhpt.trainers.interface import Trained, Trainer, TrainerFailed, TrainerLost, Work
+from bhpt.trainers.interface import Trained, Trainer, TrainerFailed, Work
 from bhpt.trainers.specs import load, spec_from_wire
 
 _PACKAGE = Path(__file__).parents[1]
@@ -67,12 +67,8 @@ def _settle_signals() -> None:
 
 def _serve(driver: socket.socket, lines: Iterable[str], trainer: Trainer) -> None:
     alive: dict[int, object] = {}
-    ended = float("-inf")
     for line in lines:
-        order = decode_order(line)  # one that waited here is counted from the end of the last
-        order = replace(order, submitted=max(order.submitted, ended))
-        report = _attempt(trainer, order, alive)
-        ended = time.monotonic()
+        report = _attempt(trainer, decode_order(line), alive)
         sys.stdout.flush()
         sys.stderr.flush()
         driver.sendall(encode(report))
@@ -119,7 +115,7 @@ def _train(trainer: Trainer, job: Job, living: object | None) -> Trained:
     os.environ["BHPT_ARM"] = str(job.arm)
     os.environ["BHPT_EPOCH"] = str(resume.epochs)
     if resume.live and living is None:
-        raise TrainerLost(f"the live trainer of arm {job.arm} is not in this worker any more")
+        raise TrainerFailed(f"the live trainer of arm {job.arm} is not in this worker any more")
     moving = Stopwatch()
     if resume.place is not None and resume.digest is not None:
         with moving:
@@ -156,8 +152,7 @@ def _explain(error: BaseException, freeze_to: Path) -> tuple[FailureKind, str]:
     if is_disk_full(error) or _is_full(freeze_to):
         return FailureKind.DISK_FULL, _one_line(f"no room for the checkpoint ({error}): {_FREE}")
     if isinstance(error, TrainerFailed):
-        lost = isinstance(error, TrainerLost)
-        return FailureKind.LOST if lost else FailureKind.CRASHED, _one_line(str(error))
+        return FailureKind.CRASHED, _one_line(str(error))
     if isinstance(error, SystemExit):
         return FailureKind.CRASHED, _one_line(f"the trainer called exit({error.code!r})")
     return FailureKind.CRASHED, _one_line(f"{type(error).__name__}: {error}")

@@ -3,12 +3,10 @@
 import math
 from dataclasses import dataclass, replace
 
-from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import Memory, Misuse, View
 from bhpt.domain.arrays import lowest
 from bhpt.domain.budget_kinds import UnitCost
 from bhpt.policies.interface import Decision, Explanation, Policy
-from bhpt.study.ahead import expected_state
 from bhpt.study.candidates import fresh_arms
 from bhpt.study.events import ArmsAdded, Decided, Event, Outlook
 from bhpt.study.pricing import Prospects, Reruns, look, stopping
@@ -38,29 +36,12 @@ class Next:
         return (self.decided,) if self.fresh is None else (self.fresh, self.decided)
 
 
-@dataclass(frozen=True, slots=True)
-class Following:
-    """A unit in flight whose worker is to go on with the next one without waiting.
-
-    Attributes:
-        attempt: Its number.
-        ends: The study's clock when it is expected to end.
-        predictor: Says how it is expected to come out.
-    """
-
-    attempt: int
-    ends: float
-    predictor: Predictor
-
-
 def next_unit(
     state: State,
     policy: Policy,
     clock: float,
     reruns: Reruns | None = None,
     memory: Memory | None = None,
-    following: Following | None = None,
-    waiting: int = 0,
 ) -> Next | None:
     """The next unit to start; None if none can be started now.
 
@@ -73,29 +54,19 @@ def next_unit(
         clock: The study's clock.
         reruns: Who knows better than the log which tried arms could go on where they stopped.
         memory: What the policy has prepared for this study; a fresh one if None.
-        following: A unit in flight after which the next one is to be started; None to start now.
-        waiting: Units in flight that wait for another one to end.
     """
     now = replace(state, ledger=state.ledger.at(clock))
-    busy = len(now.open) - waiting - (following is not None)
-    if busy >= now.session_workers or now.ledger.left <= 0:
+    if len(now.open) >= now.session_workers or now.ledger.left <= 0:
         return None
     fresh = fresh_arms(now)
     if fresh is not None:
         now = apply(now, fresh)
-    if following is not None:
-        with one_thread():
-            ended = expected_state(
-                now, following.attempt, following.ends, following.predictor, memory
-            )
-        if ended is None:
-            return None
-        now = ended
     looked = look(now, reruns)
     if looked is None:
         return None
     view, prospects = looked
-    view = replace(view, expected=int(following is not None), memory=memory or view.memory)
+    if memory is not None:
+        view = replace(view, memory=memory)
     with one_thread():
         decision = _again(now, view) or _enqueued(now, view) or policy.decide(view)
         if decision is None:

@@ -20,7 +20,7 @@ class Training:
         limit_s: Seconds after which a unit counts as hung; None to learn it from the others.
         retries: How often a failed unit is tried again before its arm is given up.
         grows: Whether a unit may become several of these units where it would cost more than it
-            trains; only where time is part of the budget.
+            trains.
     """
 
     unit: int = 1

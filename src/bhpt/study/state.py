@@ -203,7 +203,7 @@ class State:
         return tuple(self.attempts[number] for number in self.open)
 
     def flying_epochs(self, arm: int) -> int:
-        """Epochs of an arm in flight: a unit, and the one that follows it where that is decided."""
+        """Epochs of an arm in flight: a unit's, or two units' in logs of an earlier version."""
         return sum(one.unit.epochs for one in self.flying if one.unit.arm == arm)
 
     def metrics_of(self, arm: int) -> tuple[Metrics, ...]:
@@ -523,13 +523,14 @@ def _timed(
 def _resized(state: State, attempt: Attempt, event: Observed) -> dict[str, Any]:
     """The recent reports with this one and the size of units after it, where units may grow."""
     training = state.plan.training
-    if not training.grows or not state.plan.budget.rules.by_time:
+    if not training.grows:
         return {}
     seconds = event.seconds - event.setup_s - event.checkpoint_s
     report = Reported(event.clock, attempt.unit.epochs + event.rerun, max(0.0, seconds))
     workers = state.session_workers
     recent = (*state.recent, report)[-window(workers) :]
-    return {"recent": recent, "unit": unit_size(training, state.unit, recent, workers)}
+    left = None if state.plan.budget.rules.by_time else state.ledger.left
+    return {"recent": recent, "unit": unit_size(training, state.unit, recent, workers, left)}
 
 
 def _better(best: Best | None, attempt: Attempt, event: Observed) -> Best | None:

@@ -5,8 +5,9 @@ short a unit is. Where epochs are shorter than that, several of them make a unit
 beside its training is measured as it runs: the time in which workers did not train, by the clock
 of the reports.
 
-Only for budgets that time is part of: with a budget in epochs nothing is lost but patience, and
-the same seed makes the same decisions there.
+A budget in epochs loses nothing by short units but a person's patience, and decides best with them:
+there they grow only where the rest of the study would wait long for its tuner. How long that is
+depends on the machine, so in such a study the same seed may lead to other decisions.
 """
 
 from collections.abc import Sequence
@@ -18,10 +19,11 @@ import numpy as np
 from bhpt.study.plan import Training
 
 _SHARE = 9.0  # training outweighs what is beside it by this factor: workers train 90% of the time
-_LARGEST = 8  # units that a full training has at least, so that bad arms are left early
+_LARGEST = 3  # units that a full training has at least, so that bad arms are left early
 _FEWER = 4  # a unit is made smaller only if it is this many times as long as needed
 _LEAST = 16  # reports before anything is changed
 _EACH = 4  # and for each worker
+_PATIENCE_S = 30.0  # a study that counts epochs may wait so long for its tuner, in all
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,13 @@ def overhead_s(recent: Sequence[Reported], workers: int) -> float:
     return max(0.0, (span * workers - trained) / (len(recent) - 1))
 
 
-def unit_size(training: Training, now: int, recent: Sequence[Reported], workers: int) -> int:
+def unit_size(
+    training: Training,
+    now: int,
+    recent: Sequence[Reported],
+    workers: int,
+    epochs_left: float | None = None,
+) -> int:
     """Epochs of the units from here on.
 
     Args:
@@ -58,13 +66,17 @@ def unit_size(training: Training, now: int, recent: Sequence[Reported], workers:
         now: Epochs of a unit so far; it doubles up to a limit, and seldom shrinks.
         recent: The last reports of this session.
         workers: How many train side by side.
+        epochs_left: What is left of a budget that counts epochs; None if time is part of it.
     """
     if len(recent) < window(workers):
+        return now
+    beside = overhead_s(recent, workers)
+    if epochs_left is not None and epochs_left / now * beside < _PATIENCE_S * workers:
         return now
     epoch_s = float(np.median([one.training_s / one.epochs for one in recent]))
     if not epoch_s > 0:
         return now
-    wanted = ceil(_SHARE * overhead_s(recent, workers) / epoch_s)
+    wanted = ceil(_SHARE * beside / epoch_s)
     if now >= wanted > now / _FEWER:
         return now
     most = max(1, training.epochs // _LARGEST // training.unit) * training.unit

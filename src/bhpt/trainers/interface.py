@@ -10,15 +10,11 @@ from bhpt.domain.reports import BadReport, EpochReport
 from bhpt.domain.results import UnitResult
 from bhpt.domain.resume import Resume
 
-__all__ = ["BadReport", "Trained", "Trainer", "TrainerFailed", "TrainerLost", "Work"]
+__all__ = ["BadReport", "Trained", "Trainer", "TrainerFailed", "Work"]
 
 
 class TrainerFailed(RuntimeError):
     """The trainer ended without its losses; the message is one line for a person."""
-
-
-class TrainerLost(TrainerFailed):
-    """What the work was to go on with has ended, which is not the fault of this work."""
 
 
 @dataclass(frozen=True, slots=True)

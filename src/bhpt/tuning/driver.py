@@ -1,10 +1,9 @@
 """One session of a study: decide, log, submit, take the report, keep the limits."""
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import NoReturn
 
 from bhpt.checkpoints import DiskFull, PlaceAway, UnsafeCheckpoint
@@ -19,11 +18,11 @@ from bhpt.domain import (
     View,
 )
 from bhpt.domain.budget_kinds import Extend
-from bhpt.executors import Executor, FollowingExecutor, Job, Report, Running, TrainerGone
-from bhpt.policies.interface import Policy, PredictingPolicy
+from bhpt.executors import Executor, Job, Report, Running, TrainerGone
+from bhpt.policies.interface import Policy
 from bhpt.policies.study_predictor import predictor_of
 from bhpt.study import Busy, Journal, State
-from bhpt.study.deciding import Following, next_unit
+from bhpt.study.deciding import next_unit
 from bhpt.study.events import (
     CheckpointDropped,
     Event,
@@ -56,39 +55,7 @@ _CHEAP_S = 1.0  # a shorter unit's report may wait a moment, to be written with 
 _ROUNDING_S = 0.01  # a smaller raise of what is paid for is none
 _SHORTEST_WAIT_S = 0.001
 _LOCKED_S = 0.05  # between two looks at a locked store
-_SHORT = 5.0  # a unit is short if it takes less than this many times what the driver does for it
-_EARLY = 3.0  # its follower is decided so many times that before it ends
-_MEMORY = 0.1  # how fast the latter follows what is measured
-
-
 _OUT_OF_TURN = "the unit that it went on from came to nothing"
-
-
-class HandlingTime:
-    """What a unit takes of the driver's own time: everything but waiting for reports.
-
-    Attributes:
-        seconds: A running mean over the latest units.
-    """
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self._units = 0
-        self._woke: float | None = None
-
-    def count(self) -> None:
-        """One more unit has ended."""
-        self._units += 1
-
-    @contextmanager
-    def waiting(self) -> Iterator[None]:
-        """The driver waits in this context; what it did since the last time is shared out."""
-        if self._woke is not None and self._units:
-            took = (time.monotonic() - self._woke) / self._units
-            self.seconds += _MEMORY * (took - self.seconds) if self.seconds else took
-            self._units = 0
-        yield
-        self._woke = time.monotonic()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +111,6 @@ class Driver:
         self._submitted: dict[int, float] = {}
         self._paid: dict[int, float] = {}  # what the executor was told of `Job.paid_s`
         self._stops: dict[int, Stop] = {}
-        self._followers: dict[int, int] = {}  # what a worker goes on with at once, by what it runs
-        self._looked_after: set[int] = set()  # running units whose followers were looked for
-        self._handling = HandlingTime()
         self._look_at: dict[int, float] = {}  # when each running unit is looked at next
         self._drops: list[CheckpointDropped] = []
         self._view: View | None = None
@@ -210,7 +174,6 @@ class Driver:
                 self.clock(),
                 self._resumption.rerun,
                 self._rooms.memory,
-                waiting=len(self._followers),
             )
             if found is None:
                 return
@@ -222,89 +185,6 @@ class Driver:
             self._unsubmitted[found.decided.attempt] = resume
             self._record(*found.events)
             self._submit()
-
-    def decide_ahead(self) -> None:
-        """Decide what follows short units that are about to end, so that no worker waits.
-
-        Only under a deadline, where waiting costs budget, and for a policy with a predictor.
-        """
-        policy, executor = self._rooms.policy, self._rooms.executor
-        if not (isinstance(policy, PredictingPolicy) and isinstance(executor, FollowingExecutor)):
-            return
-        for number in self._due_for_a_follower():
-            if self._unsubmitted or not self._writable() or self._is_closing():
-                return
-            self._looked_after.add(number)
-            self._follow(number, policy, executor)
-
-    @property
-    def _ahead(self) -> bool:
-        """Whether units may be decided before the ones before them have ended."""
-        shared = self.state.ledger.budget.rules.shared
-        return shared and isinstance(self._rooms.executor, FollowingExecutor) and not self.reached
-
-    def _follow(self, number: int, policy: PredictingPolicy, executor: FollowingExecutor) -> None:
-        """Decide what follows a running unit, and hand it to the same worker once it is logged."""
-        found = next_unit(
-            self.state,
-            policy,
-            self.clock(),
-            partial(self._resumption.rerun_after, number),
-            self._rooms.memory,
-            Following(number, self._ends_at(number), policy.predictor),
-            waiting=len(self._followers),
-        )
-        if found is None:
-            return
-        decided = found.decided
-        resume = self._resumption.following(number, decided.arm, decided.done)
-        if resume is None:
-            if decided.arm == self.state.attempts[number].unit.arm:
-                return  # its trainer does not stay: what it goes on from is not there yet
-            resume, damaged = self._resumption.checked(decided.arm, self.clock())
-            if damaged:
-                self._drop(damaged)
-                return
-        self._view = found.view
-        self._record(*found.events)
-        attempt = self.state.attempts[decided.attempt]
-        try:
-            given = self._written() and executor.follow(self._job(attempt, resume), number)
-        except DiskFull as error:
-            self._pause(attempt, str(error), Usage())
-        if given:
-            self._followers[number] = attempt.number
-        else:
-            self._unsubmitted[attempt.number] = resume
-
-    def _due_for_a_follower(self) -> list[int]:
-        """Running units that are short, end soon and have no follower, the first to end first."""
-        waits = self._until_due()
-        return sorted((number for number, wait in waits.items() if wait <= 0), key=self._ends_at)
-
-    def _until_due(self) -> dict[int, float]:
-        """Seconds until it is time to decide what follows each short running unit."""
-        if not self._ahead:
-            return {}
-        clock, early = self.clock(), _EARLY * self._handling.seconds
-        return {
-            number: self._ends_at(number) - early - clock
-            for number in self._started
-            if self._is_short(number)
-        }
-
-    def _is_short(self, number: int) -> bool:
-        """Whether a running unit that has no follower is over before the driver is done with it."""
-        expected = self.state.attempts[number].expected_s
-        if expected is None or number in self._looked_after or number in self._stops:
-            return False
-        return expected < _SHORT * self._handling.seconds
-
-    def _ends_at(self, number: int) -> float:
-        """The study's clock when a running unit is expected to end, now if that is past."""
-        expected = self.state.attempts[number].expected_s or 0.0
-        began = self._submitted[number] - self._zero
-        return max(self.clock(), began + expected)
 
     def _has_room(self) -> bool:
         """Whether a slot is free, and a unit in it would not be asked to end at once."""
@@ -329,15 +209,8 @@ class Driver:
         self._look_at.pop(came.attempt, None)
         self._submitted.pop(came.attempt, None)
         stop = self._stops.pop(came.attempt, None)
-        self._looked_after.discard(came.attempt)
-        self._begin_follower(came.attempt)
-        self._handling.count()
         if isinstance(came.outcome, Failure):
             self._take_failure(attempt, came.outcome, stop)
-            return
-        if self._is_out_of_turn(attempt):
-            self._rooms.checkpoints.discard(attempt)
-            self._fail(attempt, Failure(FailureKind.LOST, _OUT_OF_TURN, usage=came.usage))
             return
         try:
             result = self._committed(attempt, came.outcome)
@@ -353,17 +226,11 @@ class Driver:
             self._written()
         self._tell(came.attempt)
 
-    def _begin_follower(self, number: int) -> None:
-        """A unit has ended: its worker has gone on with the next one."""
-        follower = self._followers.pop(number, None)
-        if follower is not None:
-            now = self._rooms.executor.now()
-            self._started[follower] = self._submitted[follower] = now
-            self._paid[follower] = float("-inf")
-            self._look_at[follower] = float("-inf")
-
     def _is_out_of_turn(self, attempt: Attempt) -> bool:
-        """Whether a unit went on from another one that came to nothing."""
+        """Whether a unit was to go on from another one that came to nothing.
+
+        Studies of an earlier version may have such a unit in flight; nothing makes one today.
+        """
         return attempt.done != self.state.count(attempt.unit.arm)
 
     def tend(self) -> None:
@@ -385,9 +252,7 @@ class Driver:
         """Reports that have come, waiting as long as nothing else has to be done."""
         now = self._rooms.executor.now()
         look = min(self._look_at.values(), default=float("inf")) - now
-        wait = min(self._options.tick_s, look, *self._until_due().values())
-        with self._handling.waiting():
-            return self._rooms.executor.poll(max(_SHORTEST_WAIT_S, wait))
+        return self._rooms.executor.poll(max(_SHORTEST_WAIT_S, min(self._options.tick_s, look)))
 
     def _until_look(self, number: int, now: float) -> float:
         """Seconds until a running unit has to be looked at: a tick, or less if its budget says so.
@@ -627,7 +492,6 @@ def drive(
     while not interrupts.now:
         if not interrupts.finish:
             driver.start_units()
-            driver.decide_ahead()
         driver.tend()
         if driver.spent and not interrupts.finish:
             return "done"

@@ -6,7 +6,7 @@ checkpoints there are, the disk whether they are whole.
 """
 
 from bhpt.domain import Resume
-from bhpt.executors import Executor, FollowingExecutor
+from bhpt.executors import Executor
 from bhpt.study import Journal
 from bhpt.study.events import CheckpointDropped
 from bhpt.tuning.checkpoint_session import CheckpointSession
@@ -34,26 +34,6 @@ class Resumption:
         saved = self._journal.state.arm(arm).saved
         held = saved[-1].epochs if saved else 0
         return 0 if held == done or self._executor.can_resume(arm, done) else done - held
-
-    def following(self, after: int, arm: int, done: int) -> Resume | None:
-        """Where an arm goes on from right after a running unit, if its trainer lives there.
-
-        Args:
-            after: The attempt that runs.
-            arm: The arm, which may be the one that it trains.
-            done: Epochs of the arm by then.
-        """
-        executor = self._executor
-        lives = isinstance(executor, FollowingExecutor) and executor.can_follow(after, arm, done)
-        return Resume.alive(done) if lives and done else None
-
-    def rerun_after(self, after: int, arm: int) -> int:
-        """Epochs that an arm would have to train again in a unit right after a running one."""
-        state = self._journal.state
-        done = state.count(arm)
-        if state.attempts[after].unit.arm == arm:
-            done += state.attempts[after].unit.epochs
-        return 0 if self.following(after, arm, done) is not None else self.rerun(arm)
 
     def checked(self, arm: int, clock: float) -> tuple[Resume, list[CheckpointDropped]]:
         """Where an arm goes on from, with every byte of its checkpoint read.
