@@ -113,3 +113,16 @@ def test_weights_are_bounded_whatever_comes(seed: int, arms: int, tried: int) ->
     trust = experts.weights(said, [shown(ranks), shown(ranks, early=False)])
     assert np.all((trust >= 0) & (trust <= experts._MOST))
     assert np.isfinite(experts.combined(said, trust)).all()
+
+
+def test_advice_says_how_far_experts_agreed_with_what_was_shown() -> None:
+    said = opinions_of(np.random.default_rng(3), 8)
+    ranks = np.argsort(np.argsort(said[0, :, 2])) / 8.0
+    told = experts.advice(np.arange(8), said, np.ones(E), [shown(ranks)])
+    assert told.agreement[0] == pytest.approx(1.0)
+    assert told.shown == 8
+    expected = np.corrcoef(np.argsort(np.argsort(said[1, :, 2])), ranks)[0, 1]
+    assert told.agreement[1] == pytest.approx(expected)
+    few = experts.advice(np.arange(8), said, np.ones(E), [shown(ranks[:2])])
+    assert np.isnan(few.agreement).all()
+    assert np.isnan(experts.advice(np.arange(8), said, np.ones(E), []).agreement).all()

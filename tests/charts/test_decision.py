@@ -42,6 +42,38 @@ def test_a_past_decision_made_again_is_the_same(mode: str) -> None:
         plain(found)
 
 
+def test_a_decision_says_what_each_expert_said_and_how_far_it_was_trusted() -> None:
+    rates = np.logspace(-5, 0, 30).tolist()
+    configs = [
+        {"learning_rate": rate, "batch_size": 8 * 2 ** (n % 5)} for n, rate in enumerate(rates)
+    ]
+    study = Study(configs, "40 epochs", max_epochs=20)
+    for _ in range(9):
+        before = study.state
+        unit = study.ask()
+        assert unit is not None
+        study.tell(unit, abs(np.log10(float(str(unit.config["learning_rate"]))) + 3), seconds=1.0)
+    found = explain(before, study.state.attempts[8], Memory())
+    assert [one.name for one in found.experts] == ["reader", "documented", "middle", "curves"]
+    reader, *_, curves = found.experts
+    assert reader.trust == pytest.approx(0.9)
+    assert reader.place is not None
+    assert 1 <= reader.place <= reader.of
+    assert reader.shown >= 3
+    assert reader.agreement is not None
+    assert -1 <= reader.agreement <= 1
+    assert curves.trust is None
+    tried = before.curves
+    assert tried is not None
+    assert curves.of == len(tried.visited)
+    plain(found)
+
+
+def test_a_policy_without_experts_shows_none() -> None:
+    befores, study = stepped("sh")
+    assert explain(befores[7], study.state.attempts[7], Memory()).experts == ()
+
+
 def test_a_retry_and_a_strange_policy_show_what_the_log_keeps() -> None:
     befores, study = stepped()
     again = explain(befores[5], study.state.attempts[5], Memory())

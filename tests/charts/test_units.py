@@ -110,13 +110,18 @@ def test_values_follow_their_attempts() -> None:
 def test_no_two_units_share_a_lane_at_once(starts: list[int], lengths: list[int]) -> None:
     started = np.array(sorted(starts), float)
     ended = started + np.array(lengths[: len(starts)], float)
-    found = lanes(started, ended)
+    found = lanes(started, ended, [None] * len(started))
     for one in range(len(started)):
         for other in range(one):
             if found[one] == found[other]:
                 assert ended[other] <= started[one]
     busiest = max((int(((started <= at) & (ended > at)).sum()) for at in started), default=0)
     assert found.max(initial=-1) + 1 == busiest
+
+
+def test_a_lane_is_the_worker_that_the_log_names() -> None:
+    started, ended = np.array([0.0, 0.0, 1.0, 2.0]), np.array([2.0, 1.0, np.nan, 3.0])
+    assert lanes(started, ended, [2, None, None, None]).tolist() == [2, 0, 0, 1]
 
 
 def test_failures_keep_their_message_and_the_tail_of_their_log() -> None:

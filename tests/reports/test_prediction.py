@@ -51,6 +51,23 @@ def test_it_predicts_news_and_takes_a_small_part_of_the_time(
     assert clock.asked == 3
 
 
+def test_an_older_prediction_is_never_worse_than_the_best_so_far(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(prediction, "predict_study", clock.predict)
+    study = told("20 epochs", units=4)
+    live = LivePrediction(None, Memory(), clock.now)
+    live(study.state)
+    unit = study.ask()
+    assert unit is not None
+    study.tell(unit, 0.15, seconds=1.0)
+    found = live(study.state)
+    assert clock.asked == 1
+    assert found is not None
+    assert found.final == Interval(0.1, 0.15, 0.15)
+
+
 @pytest.mark.parametrize("policy", [None, "bhpt"])
 def test_it_says_what_the_study_s_predictor_says(policy: str | None) -> None:
     state = state_of("20 epochs", units=6)

@@ -57,6 +57,24 @@ def test_an_epoch_budget_is_spent_exactly(tmp_path: Path, slots: int) -> None:
     check_invariants(state)
 
 
+@pytest.mark.parametrize("freezes", [True, False])
+def test_the_log_names_the_worker_of_every_unit(tmp_path: Path, freezes: bool) -> None:
+    log = new_log("41 epochs", workers=3)
+    made = executor(3, freezes=freezes)
+    seen: dict[int, int] = {}
+    plain = made.submit
+
+    def submit(job: Job) -> float:
+        since = plain(job)
+        seen.update({one.attempt: one.slot for one in made.running()})
+        return since
+
+    made.submit = submit  # type: ignore[method-assign]
+    state = session(log, tmp_path / "files", made)
+    assert {one.number: one.worker for one in state.attempts} == seen
+    assert set(seen.values()) == {0, 1, 2}
+
+
 @pytest.mark.parametrize("slots", [1, 2])
 def test_a_cheap_unit_goes_on_from_the_one_before(tmp_path: Path, slots: int) -> None:
     """Its report waits to be written with the next decision, which must start from it."""

@@ -62,6 +62,51 @@ class Standing:
         return Standing(at[at >= 0], self.ranks[at >= 0], self.early)
 
 
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """What every expert says of some arms, and how far each is trusted.
+
+    Attributes:
+        arms: Which, [R].
+        ranks: The rank at the end that each expert expects of each, best highest, [E, R].
+        trust: In each expert, [E].
+        agreement: Correlation of what each expected with how the tried arms rank, as late as
+            several have come; NaN for fewer than three of them, [E].
+        shown: How many tried arms that is.
+    """
+
+    arms: IntArray
+    ranks: FloatArray
+    trust: FloatArray
+    agreement: FloatArray
+    shown: int
+
+
+def advice(
+    arms: IntArray, opinions: FloatArray, trust: FloatArray, shown: list[Standing]
+) -> Advice:
+    """The experts' part of an explanation.
+
+    Args:
+        arms: Which, [R].
+        opinions: Of each expert about each of them, [E, R, OPINIONS].
+        trust: In each expert, [E].
+        shown: How the tried ones of them rank, by their places.
+    """
+    latest = shown[-1] if shown else Standing(arms[:0], np.zeros(0), early=True)
+    said = opinions[:, latest.arms, _EARLY if latest.early else _END]
+    agreed = np.array([_correlation(one, latest.ranks) for one in said])
+    return Advice(arms, opinions[:, :, _END], trust, agreed, len(latest.arms))
+
+
+def _correlation(expected: FloatArray, ranks: FloatArray) -> float:
+    """Correlation of ranks; NaN for fewer than three arms or if one side says nothing."""
+    said = _ranks(expected) if len(expected) else expected
+    if len(said) < _LATER or said.std() < _TINY or ranks.std() < _TINY:
+        return float("nan")
+    return float(np.corrcoef(said, ranks)[0, 1])
+
+
 def from_scores(scores: FloatArray) -> FloatArray:
     """Opinions of an expert who only says which arms are better, [K, OPINIONS].
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bhpt.domain import FloatArray, IntArray, Memory
-from bhpt.policies.interface import Explanation
+from bhpt.beliefs.experts import EXPERTS, Advice
+from bhpt.domain import FloatArray, IntArray, Memory, View
+from bhpt.policies.interface import AdvisedPolicy, Decision, Explanation
 from bhpt.policies.study_predictor import policy_named
 from bhpt.spaces import Config
 from bhpt.study import State, look
@@ -18,6 +19,30 @@ from bhpt.study.state import Attempt
 from bhpt.study.threads import one_thread
 
 _MOST = 300  # arms that are compared: those with the best predicted ends
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertView:
+    """What one expert said of the chosen arm.
+
+    Attributes:
+        name: One of `EXPERTS`, or "curves": what the tried arms had shown themselves.
+        place: Place that it expected the arm to take at the end, 1 for the best; None if it
+            had no opinion.
+        of: Among how many arms.
+        trust: Weight of its opinion among those before training; None for the curves, which the
+            network weighs against these.
+        agreement: Rank correlation of what it expected with what the tried arms had shown; None
+            before three of them had.
+        shown: How many arms had.
+    """
+
+    name: str
+    place: int | None
+    of: int
+    trust: float | None
+    agreement: float | None
+    shown: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +68,8 @@ class PastDecision:
         is_recomputed: Whether all arms are there, or only the few that the log keeps.
         recomputed_arm: The arm that is chosen when the decision is made again now; None if it is
             not made again.
+        experts: What was said before the arm was trained, and how far it was trusted; empty if
+            the policy listens to none.
     """
 
     attempt: int
@@ -62,6 +89,7 @@ class PastDecision:
     score: FloatArray
     is_recomputed: bool
     recomputed_arm: int | None
+    experts: tuple[ExpertView, ...] = ()
 
 
 Columns = tuple[IntArray, FloatArray, FloatArray, FloatArray]
@@ -80,8 +108,10 @@ def explain(before: State, attempt: Attempt, memory: Memory) -> PastDecision:
     left = before.ledger.budget.rules.text(before.ledger.left)
     if again is None:
         return _past(before, attempt, _logged(attempt), left)
-    found = _past(before, attempt, _compared(attempt, again[1]), left)
-    return replace(found, is_recomputed=True, recomputed_arm=again[0])
+    found = _past(before, attempt, _compared(attempt, again.explanation), left)
+    return replace(
+        found, is_recomputed=True, recomputed_arm=again.decision.arm, experts=again.experts
+    )
 
 
 def logged_decision(state: State, attempt: Attempt) -> PastDecision:
@@ -118,17 +148,66 @@ def _past(state: State, attempt: Attempt, columns: Columns, left: str) -> PastDe
     )
 
 
-def _decided_again(before: State, arm: int, memory: Memory) -> tuple[int, Explanation] | None:
-    """The decision made again, and its explanation; None if no policy made it or none is known."""
+@dataclass(frozen=True, eq=False)
+class _Again:
+    """A decision made again, its explanation, and what experts say of an arm."""
+
+    decision: Decision
+    explanation: Explanation
+    experts: tuple[ExpertView, ...]
+
+
+def _decided_again(before: State, arm: int, memory: Memory) -> _Again | None:
+    """The decision made again; None if no policy made it or none is known.
+
+    Args:
+        before: The study at the moment of the decision.
+        arm: The arm that was chosen then, of which experts are asked.
+        memory: What the policy has prepared for the study.
+    """
     policy = policy_named(before.plan.policy)
     if policy is None or arm in before.tried.failing:
         return None
     looked = look(before)
     if looked is None:
         return None
+    view = replace(looked[0], memory=memory)
     with one_thread():
-        decision = policy.decide(replace(looked[0], memory=memory))
-        return None if decision is None else (decision.arm, decision.explanation)
+        decision = policy.decide(view)
+        if decision is None:
+            return None
+        said = policy.advice(view) if isinstance(policy, AdvisedPolicy) else None
+        experts = () if said is None else _views(said, arm, view)
+        return _Again(decision, decision.explanation, experts)
+
+
+def _views(said: Advice, arm: int, view: View) -> tuple[ExpertView, ...]:
+    """What each expert, and the curves, said of an arm."""
+    found = [
+        ExpertView(
+            name=name,
+            place=_place(said.ranks[expert], said.arms, arm),
+            of=len(said.arms),
+            trust=float(said.trust[expert]),
+            agreement=_known(float(said.agreement[expert])),
+            shown=said.shown,
+        )
+        for expert, name in enumerate(EXPERTS)
+        if np.ptp(said.ranks[expert]) > 0
+    ]
+    visited = view.curves.visited
+    place = _place(-view.curves.best_by_row, visited, arm)
+    return (*found, ExpertView("curves", place, len(visited), None, None, len(visited)))
+
+
+def _place(liked: FloatArray, arms: IntArray, arm: int) -> int | None:
+    """Place of an arm, 1 for the one that is liked most; None if it is not among them."""
+    own = liked[arms == arm]
+    return None if not len(own) else 1 + int((liked > own[0]).sum())
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value
 
 
 def _compared(attempt: Attempt, found: Explanation) -> Columns:

@@ -4,6 +4,7 @@ Notation:
     N  attempts, E  observed epochs in all.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +26,7 @@ class Units:
         done: Epochs of the arm before it, [N].
         epochs: Epochs that it trains, [N].
         status: Place in `STATUSES`, [N].
-        lane: Which worker, counted from 0: the first one that was idle, [N].
+        lane: Which worker, counted from 0; the first idle one where the log names none, [N].
         started: Clock at which it was decided on, [N].
         ended: Clock at which it was settled, NaN while it is in flight, [N].
         used: What was gone of the budget once it was settled, NaN while it is in flight, [N].
@@ -98,7 +99,7 @@ def units_of(state: State) -> Units:
         done=done,
         epochs=epochs,
         status=status,
-        lane=lanes(started, ended),
+        lane=lanes(started, ended, [one.worker for one in attempts]),
         started=started,
         ended=ended,
         used=_used(state, np.array([one.cost for one in attempts], float), ended, order),
@@ -115,20 +116,23 @@ def changed_units(before: State, after: State) -> IntArray:
     return np.array([*before.open, *fresh], np.int64)
 
 
-def lanes(started: FloatArray, ended: FloatArray) -> IntArray:
-    """The first lane that is free when each attempt starts, [N].
+def lanes(started: FloatArray, ended: FloatArray, workers: Sequence[int | None]) -> IntArray:
+    """The lane of each attempt, [N]: its worker, else the first one that is free when it starts.
 
-    The log does not say which worker ran a unit; as many lanes are in use as workers were busy.
+    Args:
+        started: When, [N].
+        ended: When, NaN for those in flight, [N].
+        workers: Which worker the log names, None where it does not, [N].
     """
     free_from: list[float] = []
     found = np.zeros(len(started), np.int64)
     for place in np.argsort(started, kind="stable").tolist():
-        until = float("inf") if np.isnan(ended[place]) else float(ended[place])
-        lane = next((n for n, at in enumerate(free_from) if at <= started[place]), None)
+        lane = workers[place]
         if lane is None:
-            lane = len(free_from)
-            free_from.append(until)
-        free_from[lane] = until
+            idle = (n for n, at in enumerate(free_from) if at <= started[place])
+            lane = next(idle, len(free_from))
+        free_from += [0.0] * (lane + 1 - len(free_from))
+        free_from[lane] = float("inf") if np.isnan(ended[place]) else float(ended[place])
         found[place] = lane
     return found
 

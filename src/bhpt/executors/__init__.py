@@ -1,7 +1,14 @@
 """Where units run: submit, poll, stop, close. Local processes, or a table and a virtual clock."""
 
 from bhpt.domain.results import Failure, FailureKind
-from bhpt.executors.interface import Executor, Job, Report, Running, TrainerGone
+from bhpt.executors.interface import (
+    Executor,
+    Job,
+    PlacingExecutor,
+    Report,
+    Running,
+    TrainerGone,
+)
 from bhpt.executors.local import LocalExecutor
 from bhpt.executors.simulated import Fault, SimulatedExecutor
 from bhpt.executors.slot import LocalOptions
@@ -14,6 +21,7 @@ __all__ = [
     "Job",
     "LocalExecutor",
     "LocalOptions",
+    "PlacingExecutor",
     "Report",
     "Running",
     "SimulatedExecutor",

@@ -10,7 +10,7 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from bhpt.domain.errors import Misuse
 from bhpt.domain.objective import Objective
@@ -39,6 +39,8 @@ class Job:
         objective: Which metric counts.
         paid_s: Seconds, from when its time is counted, that its budget pays for; None for no end.
             Then it is killed even if nobody polls: a driver may be stopped, too.
+        worker: Which slot it is meant for; another one is taken if that is not free, or if its
+            trainer lives elsewhere.
     """
 
     attempt: int
@@ -51,6 +53,7 @@ class Job:
     limit_s: float | None = None
     objective: Objective = field(default_factory=Objective)
     paid_s: float | None = None
+    worker: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse what a worker could only misunderstand."""
@@ -134,6 +137,20 @@ class Running:
     pid: int | None
     started: float
     lines: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class PlacingExecutor(Protocol):
+    """An executor that says beforehand which worker will train a unit, so that it can be logged."""
+
+    def worker_for(self, arm: int, resume: Resume) -> int | None:
+        """Which slot a job of an arm would be given to now, counted from 0; None if none is free.
+
+        Args:
+            arm: Which one.
+            resume: Where it would go on from.
+        """
+        ...
 
 
 def refuse_job(job: Job, running: Collection[Job], *, free: int, slots: int, closed: bool) -> None:

@@ -15,6 +15,7 @@ from bhpt.checkpoints.disk import refuse_elsewhere
 from bhpt.domain.closing import Closing
 from bhpt.domain.errors import Misuse
 from bhpt.domain.results import Failure, FailureKind
+from bhpt.domain.resume import Resume
 from bhpt.executors import guard
 from bhpt.executors.devices import find_devices, share_devices
 from bhpt.executors.interface import Job, Report, Running, TrainerGone, refuse_job
@@ -126,8 +127,16 @@ class LocalExecutor(Closing):
         self._tend()
         return self._holder(arm, epoch) is not None
 
+    def worker_for(self, arm: int, resume: Resume) -> int | None:
+        """The slot that has its trainer alive, else the one that has least to lose."""
+        slot = self._holder(arm, resume.epochs) if resume.live else self._idlest()
+        return None if slot is None else slot.index
+
     def submit(self, job: Job) -> float:
-        """Give a job to the slot that has its trainer alive, else to one that has least to lose."""
+        """Give a job to the slot that has its trainer alive, else to the one it is meant for.
+
+        One that is meant for no slot, or for one that is busy, goes to the one with least to lose.
+        """
         self._tend()
         self._refuse(job)
         return self._slot_for(job).give(job, self._prepare())
@@ -200,14 +209,21 @@ class LocalExecutor(Closing):
     def _slot_for(self, job: Job) -> Slot:
         """The free slot that a job is given to."""
         if not job.resume.live:
-            return min(
-                (slot for slot in self._slots if slot.is_free),
-                key=lambda slot: (len(slot.alive), not slot.is_ready, slot.last_used),
-            )
-        holder = self._holder(job.arm, job.done)
-        if holder is None:
+            meant = None if job.worker is None else self._slots[job.worker]
+            found = meant if meant is not None and meant.is_free else self._idlest()
+        else:
+            found = self._holder(job.arm, job.done)
+        if found is None:
             raise TrainerGone(f"no trainer of arm {job.arm} is alive at epoch {job.done}")
-        return holder
+        return found
+
+    def _idlest(self) -> Slot | None:
+        """The free slot that has least to lose, None if all are busy."""
+        return min(
+            (slot for slot in self._slots if slot.is_free),
+            key=lambda slot: (len(slot.alive), not slot.is_ready, slot.last_used),
+            default=None,
+        )
 
     def _holder(self, arm: int, epoch: int) -> Slot | None:
         """The free slot in which the arm's trainer lives at this epoch."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bhpt.domain.closing import Closing
 from bhpt.domain.errors import Misuse
 from bhpt.domain.results import Failure, FailureKind
+from bhpt.domain.resume import Resume
 from bhpt.executors.interface import Job, Report, Running, TrainerGone, refuse_job
 from bhpt.executors.ray_options import Ray
 from bhpt.executors.ray_shares import Shares
@@ -99,8 +100,16 @@ class RayExecutor(Closing):
         self._tend()
         return self._holder(arm, epoch) is not None
 
+    def worker_for(self, arm: int, resume: Resume) -> int | None:
+        """The worker that has its trainer alive, else the one with least to lose."""
+        slot = self._holder(arm, resume.epochs) if resume.live else self._idlest()
+        return None if slot is None else slot.index
+
     def submit(self, job: Job) -> float:
-        """Give a job to the worker that has its trainer alive, else to one with least to lose."""
+        """Give a job to the worker that has its trainer alive, else to the one it is meant for.
+
+        One that is meant for none, or for a busy one, goes to the one with least to lose.
+        """
         self._tend()
         self._refuse(job)
         slot = self._slot_for(job)
@@ -209,12 +218,17 @@ class RayExecutor(Closing):
 
     def _slot_for(self, job: Job) -> RaySlot:
         if not job.resume.live:
-            ready = (slot for slot in self._slots if slot.is_ready)
-            return min(ready, key=lambda slot: (len(slot.alive), slot.last_used))
-        holder = self._holder(job.arm, job.done)
-        if holder is None:
+            meant = None if job.worker is None else self._slots[job.worker]
+            found = meant if meant is not None and meant.is_ready else self._idlest()
+        else:
+            found = self._holder(job.arm, job.done)
+        if found is None:
             raise TrainerGone(f"no trainer of arm {job.arm} is alive at epoch {job.done}")
-        return holder
+        return found
+
+    def _idlest(self) -> RaySlot | None:
+        ready = (slot for slot in self._slots if slot.is_ready)
+        return min(ready, key=lambda slot: (len(slot.alive), slot.last_used), default=None)
 
     def _holder(self, arm: int, epoch: int) -> RaySlot | None:
         holders = (slot for slot in self._slots if slot.is_ready and slot.alive.get(arm) == epoch)

@@ -13,6 +13,7 @@ from bhpt.domain.arrays import FloatArray
 from bhpt.domain.errors import Misuse
 from bhpt.domain.reports import read_reports
 from bhpt.domain.results import Failure, FailureKind, UnitResult, Usage
+from bhpt.domain.resume import Resume
 from bhpt.executors.interface import Job, Report, Running, TrainerGone, refuse_job
 
 PerEpoch = Callable[[int, int], float]
@@ -102,6 +103,14 @@ class SimulatedExecutor:
         """It takes no time to start."""
         return 0.0
 
+    def worker_for(self, arm: int, resume: Resume) -> int | None:  # noqa: ARG002  # all are alike
+        """The first free slot."""
+        return next(iter(self._free_slots()), None)
+
+    def _free_slots(self) -> list[int]:
+        used = {flight.slot for flight in self._flights}
+        return [slot for slot in range(self._slots) if slot not in used]
+
     def submit(self, job: Job) -> float:
         """Work out at once what will come of a job and when; its time is counted from now."""
         self._refuse(job)
@@ -110,8 +119,8 @@ class SimulatedExecutor:
         epochs = range(job.resume.epochs + 1, job.done + job.epochs + 1)
         lasts = float(sum(self._seconds(job.arm, epoch) for epoch in epochs))
         lasts, failure = self._fate(job, lasts)
-        used = {flight.slot for flight in self._flights}
-        slot = next(index for index in range(self._slots) if index not in used)
+        free = self._free_slots()
+        slot = job.worker if job.worker in free else free[0]
         now = self._clock
         self._flights.append(_Flight(job, slot, now, now + lasts, failure))
         return now

@@ -12,9 +12,10 @@ Where names tell nothing, everything is decided without them.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from bhpt.beliefs.experts import Advice
 from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import View
-from bhpt.policies.interface import Decision, Policy, PredictingPolicy
+from bhpt.policies.interface import AdvisedPolicy, Decision, Policy, PredictingPolicy
 from bhpt.policies.staged import plenty
 
 _SECOND_OPINION = 3  # one unit of so many, while there is time
@@ -41,6 +42,10 @@ class DefaultPolicy(PredictingPolicy):
     def predictor(self) -> Predictor:
         """The predictor of the policy that decides by names."""
         return self.named.predictor
+
+    def advice(self, view: View) -> Advice | None:
+        """What the experts say whom the policy by names listens to."""
+        return self.named.advice(view) if isinstance(self.named, AdvisedPolicy) else None
 
     def decide(self, view: View) -> Decision | None:
         """The decision of one of the parts: which one follows from the view alone."""

@@ -4,10 +4,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from bhpt.beliefs.experts import Advice
 from bhpt.beliefs.predictor import Ends, Predictor
 from bhpt.domain import FloatArray, Misuse, View
 
@@ -121,6 +122,15 @@ class PredictingPolicy(ABC):
     @abstractmethod
     def decide(self, view: View) -> Decision | None:
         """The next unit to run, or None when no unit can be run any more."""
+
+
+@runtime_checkable
+class AdvisedPolicy(Protocol):
+    """A policy that listens to experts, who have an opinion before anything is trained."""
+
+    def advice(self, view: View) -> Advice | None:
+        """What each of them says and how far it is trusted; None where none has an opinion."""
+        ...
 
 
 class SequentialPolicy(ABC):

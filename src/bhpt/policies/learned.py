@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bhpt.beliefs.experts import Advice
 from bhpt.beliefs.learned.ends import LearnedPredictor
 from bhpt.beliefs.learned.network import preferences, trunk
-from bhpt.beliefs.learned.network_inputs import Sight, names_tell, see
+from bhpt.beliefs.learned.network_inputs import Sight, experts_advice, names_tell, see
 from bhpt.beliefs.learned.weights import NetworkWeights, shipped, shipped_policy
 from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import BoolArray, FloatArray, View
@@ -45,6 +46,10 @@ class Learned(PredictingPolicy):
     def names_tell(self, view: View) -> bool:
         """Whether the network has an opinion about these arms, before anything is trained."""
         return names_tell(view, self.weights)
+
+    def advice(self, view: View) -> Advice | None:
+        """What experts say before anything is trained, and how far each is trusted."""
+        return experts_advice(view, self.weights)
 
     def decide(self, view: View) -> Decision | None:
         """The arm that the network would run next, None when none can be run."""

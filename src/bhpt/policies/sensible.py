@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bhpt.beliefs.experts import Advice
 from bhpt.beliefs.predictor import Ends, Predictor
 from bhpt.domain import BoolArray, View
 from bhpt.policies.interface import (
+    AdvisedPolicy,
     Decision,
     EndsExplanation,
     Explanation,
@@ -43,6 +45,10 @@ class SensiblePolicy(PredictingPolicy):
     def predictor(self) -> Predictor:
         """Predicts the ends."""
         return self.ends
+
+    def advice(self, view: View) -> Advice | None:
+        """What the experts of the policy say, if it listens to any."""
+        return self.chooser.advice(view) if isinstance(self.chooser, AdvisedPolicy) else None
 
     def decide(self, view: View) -> Decision | None:
         """The policy's decision; asked again without hopeless arms if it chose one of them."""

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -51,6 +51,13 @@ class StudyPrediction:
 
     final: Interval
     ends: dict[int, Interval] = field(default_factory=dict)
+
+    def at_best(self, best: float) -> "StudyPrediction":
+        """The same once a better loss is there: a study never ends above its best."""
+        low, middle, high = (
+            min(end, best) for end in (self.final.low, self.final.middle, self.final.high)
+        )
+        return replace(self, final=Interval(low, middle, high))
 
 
 Predict = Callable[[State], StudyPrediction | None]
@@ -137,7 +144,9 @@ class LivePrediction:
         seen = (len(state.attempts), state.reports)
         started = self._now()
         if seen == self._seen or started < self._again_at:
-            return self._latest
+            if self._latest is None or state.best is None:
+                return self._latest
+            return self._latest.at_best(state.best.loss)
         if self._predictor is None:
             self._predictor = predictor_of(policy_named(self._policy or state.plan.policy))
         if state.reports >= self._again_after:

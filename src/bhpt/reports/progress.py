@@ -30,6 +30,7 @@ class Flight:
         busy_s: For how long it has been running, on the study's clock.
         expected_s: How long it should take, None if nobody knows.
         why: Why this arm, in words.
+        worker: On which worker, counted from 0; None where nobody says.
     """
 
     arm: int
@@ -38,6 +39,7 @@ class Flight:
     busy_s: float
     expected_s: float | None
     why: str
+    worker: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +150,7 @@ def _flight(attempt: Attempt, clock: float) -> Flight:
         busy_s=max(0.0, clock - attempt.started),
         expected_s=attempt.expected_s,
         why=attempt.why,
+        worker=attempt.worker,
     )
 
 

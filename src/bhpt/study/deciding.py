@@ -35,6 +35,10 @@ class Next:
         """What to record before the unit is submitted."""
         return (self.decided,) if self.fresh is None else (self.fresh, self.decided)
 
+    def on_worker(self, worker: int | None) -> "Next":
+        """The same, given to a worker."""
+        return replace(self, decided=replace(self.decided, worker=worker))
+
 
 def next_unit(
     state: State,

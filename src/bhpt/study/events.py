@@ -86,6 +86,8 @@ class Decided:
         why: One sentence for a person.
         outlook: Of the chosen arm and the best few others.
         clock: When.
+        worker: Which worker it is given to, counted from 0; None where nobody says, as with ask
+            and tell and in studies of before.
     """
 
     attempt: int
@@ -98,6 +100,7 @@ class Decided:
     why: str
     outlook: tuple[Outlook, ...]
     clock: float
+    worker: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,7 @@ class Attempt:
         ended: Clock at which it was reported or failed, None while it is in flight.
         failure: Which kind of failure it was, a `FailureKind`; empty if it did not fail.
         tail: The last lines that the trainer printed before it failed.
+        worker: Which worker it was given to, None where nobody says.
     """
 
     number: int
@@ -92,6 +93,7 @@ class Attempt:
     ended: float | None = None
     failure: str = ""
     tail: str = ""
+    worker: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,6 +339,7 @@ def _(event: Decided, state: State) -> State:
         why=event.why,
         outlook=event.outlook,
         started=state.clock,
+        worker=event.worker,
     )
     return _changed(
         state,
@@ -359,7 +362,7 @@ def _(event: Extended, state: State) -> State:
 
 @_apply.register
 def _(event: Restarted, state: State) -> State:
-    attempt = replace(_flying(state, event.attempt), started=state.clock)
+    attempt = replace(_flying(state, event.attempt), started=state.clock, worker=None)
     return _changed(state, attempts=state.attempts.set(attempt.number, attempt))
 
 

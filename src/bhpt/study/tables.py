@@ -94,7 +94,7 @@ def attempts_table(state: State) -> Table:
     """Every attempt at a unit, failed ones included; their costs add up to what was spent."""
     columns = (
         *("attempt", "arm", "unit", "done", "epochs", "status", "started", "seconds"),
-        *("reserved", "cost", "why", "message"),
+        *("reserved", "cost", "why", "message", "worker"),
     )
     rows: list[Row] = [
         {
@@ -110,6 +110,7 @@ def attempts_table(state: State) -> Table:
             "cost": attempt.cost,
             "why": attempt.why,
             "message": attempt.message,
+            "worker": attempt.worker,
         }
         for attempt in state.attempts
     ]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bhpt.domain import Misuse, Objective, Resume
-from bhpt.executors import Executor, FailureKind, Job, Report, TrainerGone
+from bhpt.executors import Executor, FailureKind, Job, PlacingExecutor, Report, TrainerGone
 from bhpt.trainers import Imported
 
 MakeExecutor = Callable[["ExecutorWorld", int], Executor]
@@ -269,6 +269,22 @@ class ExecutorContract:
         assert began <= running.started <= executor.now()
         collect(executor, 1)
         assert executor.running() == ()
+
+    def test_a_job_runs_where_it_was_said_to(self, world: ExecutorWorld) -> None:
+        """For the log, which names the worker of a unit before it is submitted."""
+        world.seconds |= {0: 0.5, 3: 0.5}
+        executor = world.executor(2)
+        if not isinstance(executor, PlacingExecutor):
+            pytest.skip("it does not say beforehand which worker trains a unit")
+        for attempt, arm in enumerate((0, 3)):
+            said = executor.worker_for(arm, Resume())
+            assert said is not None
+            executor.submit(replace(world.job(attempt, arm), worker=said))
+            slots = {running.attempt: running.slot for running in executor.running()}
+            assert slots[attempt] == said
+        assert sorted(one.slot for one in executor.running()) == [0, 1]
+        assert executor.worker_for(5, Resume()) is None
+        collect(executor, 2)
 
     def test_losses_that_are_no_numbers_are_kept(self, world: ExecutorWorld) -> None:
         """They mean that training has diverged."""

@@ -18,7 +18,7 @@ from bhpt.domain import (
     View,
 )
 from bhpt.domain.budget_kinds import Extend
-from bhpt.executors import Executor, Job, Report, Running, TrainerGone
+from bhpt.executors import Executor, Job, PlacingExecutor, Report, Running, TrainerGone
 from bhpt.policies.interface import Policy
 from bhpt.policies.study_predictor import predictor_of
 from bhpt.study import Busy, Journal, State
@@ -183,8 +183,13 @@ class Driver:
                 continue
             self._view = found.view
             self._unsubmitted[found.decided.attempt] = resume
-            self._record(*found.events)
+            self._record(*found.on_worker(self._worker_for(found.decided.arm, resume)).events)
             self._submit()
+
+    def _worker_for(self, arm: int, resume: Resume) -> int | None:
+        """Which worker a unit is for, as far as the executor can say."""
+        executor = self._rooms.executor
+        return executor.worker_for(arm, resume) if isinstance(executor, PlacingExecutor) else None
 
     def _has_room(self) -> bool:
         """Whether a slot is free, and a unit in it would not be asked to end at once."""
@@ -398,6 +403,7 @@ class Driver:
             limit_s=hung_after(self.state, attempt.expected_s),
             objective=self.state.plan.objective,
             paid_s=paid_s(self.state, attempt, 0.0, self.clock()),
+            worker=attempt.worker,
         )
 
     def _take_failure(self, attempt: Attempt, why: Failure, stop: Stop | None) -> None:

@@ -66,13 +66,14 @@ def flights_table(flights: Sequence[Flight]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", expand=True)
     table.add_column("now", no_wrap=True)
     table.add_column("epoch", justify="right", no_wrap=True)
+    table.add_column("worker", justify="right", no_wrap=True)
     table.add_column("for", justify="right", no_wrap=True)
     table.add_column("why", ratio=1, no_wrap=True, overflow="ellipsis")
     for flight in flights:
         span = str(flight.last) if flight.first == flight.last else f"{flight.first}-{flight.last}"
-        table.add_row(
-            f"arm {flight.arm}", span, f"{flight.busy_s:.1f} s", Text(why_text(flight.why))
-        )
+        worker = "" if flight.worker is None else str(flight.worker + 1)
+        busy = f"{flight.busy_s:.1f} s"
+        table.add_row(f"arm {flight.arm}", span, worker, busy, Text(why_text(flight.why)))
     return table
 
 

@@ -280,10 +280,34 @@ def expected(view: View, rows: IntArray, trained: NetworkWeights) -> FloatArray:
     said = _asked(view, named, rows, trained)
     if view.earlier is None:
         return experts.combined(said, experts.weights(said, []))
-    curves = view.curves.first(_weighed_at(len(view.curves.reports)))
+    curves = _weighing(view)
     together: Slot[FloatArray] = Slot("opinion of all experts", trained)
     shown = (said, curves.counts, curves.visited, curves.losses)
-    return view.memory.recall(together, shown, lambda: _weighed(said, curves, view.unit, rows))
+    return view.memory.recall(
+        together,
+        shown,
+        lambda: experts.combined(said, experts.weights(said, _shown(curves, view.unit, rows))),
+    )
+
+
+def experts_advice(view: View, trained: NetworkWeights) -> experts.Advice | None:
+    """What each expert says of the arms that the network looks at; None where names tell nothing.
+
+    The trust is what `expected` combines them with.
+    """
+    named = _named(view, trained)
+    if named is None or not names_tell(view, trained):
+        return None
+    rows = looked_at(view, trained)
+    said = _asked(view, named, rows, trained)
+    weighing = [] if view.earlier is None else _shown(_weighing(view), view.unit, rows)
+    trust = experts.weights(said, weighing)
+    return experts.advice(rows, said, trust, _shown(view.curves, view.unit, rows))
+
+
+def _weighing(view: View) -> Curves:
+    """What the study had shown when its experts were last weighed."""
+    return view.curves.first(_weighed_at(len(view.curves.reports)))
 
 
 def _asked(view: View, named: FloatArray, rows: IntArray, trained: NetworkWeights) -> FloatArray:
@@ -309,11 +333,11 @@ def _weighed_at(reports: int) -> int:
     return reports - reports % step
 
 
-def _weighed(said: FloatArray, curves: Curves, unit: int, rows: IntArray) -> FloatArray:
+def _shown(curves: Curves, unit: int, rows: IntArray) -> list[experts.Standing]:
+    """How those of some arms that were tried rank, by their places."""
     place = np.full(curves.arms, -1)
     place[rows] = np.arange(len(rows))
-    shown = [standing.of(place) for standing in experts.standings(curves, unit)]
-    return experts.combined(said, experts.weights(said, shown))
+    return [standing.of(place) for standing in experts.standings(curves, unit)]
 
 
 def _covariances(view: View, shape: Geometry, trained: NetworkWeights) -> "Covariances":

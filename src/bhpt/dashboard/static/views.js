@@ -141,10 +141,11 @@ bhpt.views = (() => {
           overview.last_attempt === null ? null : make("a", { href: `#why/${overview.last_attempt}` }, "Why this arm?")));
       this.figure.draw(figures.progress(study));
       this.advise(study);
-      const rows = overview.flights.map((flight) => [flight.arm, flight.first === flight.last ? String(flight.last) : `${flight.first}–${flight.last}`,
+      const lanes = new Map(study.running.map((unit) => [unit.arm, unit.lane + 1]));
+      const rows = overview.flights.map((flight) => [lanes.get(flight.arm), flight.arm, flight.first === flight.last ? String(flight.last) : `${flight.first}–${flight.last}`,
         duration(flight.busy_s), duration(flight.expected_s), flight.why]);
       this.running.replaceChildren(card("Running now", rows.length
-        ? table({ caption: `${rows.length} of ${overview.workers} workers busy`, columns: ["arm", "epoch", "for", "expected", "why"], rows })
+        ? table({ caption: `${rows.length} of ${overview.workers} workers busy`, columns: ["worker", "arm", "epoch", "for", "expected", "why"], rows })
         : make("p", { class: "soft" }, "Nothing runs.")));
     }
 
@@ -279,6 +280,11 @@ bhpt.views = (() => {
 
   // ---- why ------------------------------------------------------------------------------------
 
+  const EXPERTS = {
+    reader: "names and ranges, read by a network", documented: "closeness to documented defaults",
+    middle: "closeness to the middle of the ranges", earlier: "earlier studies", curves: "the curves so far",
+  };
+
   class WhyView {
     constructor(context) {
       this.context = context;
@@ -287,11 +293,12 @@ bhpt.views = (() => {
       this.number = make("input", { type: "number", min: 0, on: { change: () => this.go(Number(this.number.value)) } });
       this.slider = make("input", { type: "range", min: 0, "aria-label": "Step", on: { change: () => this.go(Number(this.slider.value)) } });
       this.text = make("div", { "aria-live": "polite" });
+      this.experts = make("div");
       const step = (by, text, label) => make("button", { type: "button", "aria-label": label, on: { click: () => this.go(this.shown + by) } }, text);
       this.element = make("div", {}, card("Why this arm?",
         make("div", { class: "tools" }, make("label", {}, "Step ", this.number), step(-1, "◀", "the step before"), this.slider, step(1, "▶", "the next step"),
           make("button", { type: "button", on: { click: () => { location.hash = "why"; } } }, "the last one")),
-        this.text, this.figure.element));
+        this.text, this.figure.element), this.experts);
       this.shown = 0;
     }
 
@@ -353,7 +360,23 @@ bhpt.views = (() => {
         make("p", { class: "soft" }, note),
         ...(found.tail ? [make("pre", {}, found.tail)] : []),
         settingsList(found.config));
+      this.experts.replaceChildren(...(found.experts.length ? [card("Who was listened to", ...this.advice(found))] : []));
       this.figure.draw(figures.decision(study, found));
+    }
+
+    // What each expert said of the arm, and how far it was trusted.
+    advice(found) {
+      const ordinal = (place, of) => (place === null ? "nothing of this arm" : `number ${place} of ${of}`);
+      const agreed = (one) => (one.agreement === null ? "" : number(one.agreement, 2));
+      const rows = found.experts.map((one) => [EXPERTS[one.name] || one.name, ordinal(one.place, one.of),
+        one.trust === null ? "" : number(one.trust, 2), agreed(one)]);
+      const { shown } = found.experts[0];
+      return [
+        make("p", { class: "soft" }, "Before an arm is trained, experts say what to expect of it. The network that decides hears all of them together, "
+          + "each with its weight, beside what the curves have shown; the more an arm has been trained, the more its own curve counts."),
+        table({ caption: `What was said of arm ${found.arm}`,
+          columns: ["expert", "expected it to end as", "weight", `agreement with ${shown} tried arms (-1 to 1)`], rows }),
+      ];
     }
   }
 
