@@ -1,12 +1,17 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from bhpt.charts.decision import explain
+from bhpt.charts.decision import explain, in_context
 from bhpt.charts.more_budget import more_budget
 from bhpt.charts.plain import plain
 from bhpt.domain import Memory, Misuse, View
 from bhpt.policies.interface import Decision, Explanation
+from bhpt.reports.forecast import Forecast
+from bhpt.reports.worlds import Outcome
 from bhpt.study import State, Study
+from bhpt.study.events import Outlook
 from tests.reports.cases import SPACE, loss_at, state_of
 
 
@@ -69,6 +74,23 @@ def test_a_decision_says_what_each_expert_said_and_how_far_it_was_trusted() -> N
     plain(found)
 
 
+def test_the_chosen_arm_is_compared_with_the_best_others() -> None:
+    _, study = stepped(mode="max")
+    attempt = study.state.attempts[-1]
+    end = {one.arm: one.end for one in attempt.outlook}
+    own, others = end.pop(attempt.unit.arm), end
+    best = min(others, key=lambda arm: others[arm])
+    better = "No arm was predicted to end better" if own <= others[best] else "A"
+    said = in_context(study.state, attempt)
+    assert said.startswith(better)
+    assert f"rm {best} ({-others[best]:.4g})" in said
+    worse = replace(attempt, outlook=(*attempt.outlook[1:], Outlook(attempt.unit.arm, 9.0, 1, 1)))
+    assert "also counts what it may learn" in in_context(study.state, worse)
+    unknown = replace(attempt, outlook=attempt.outlook[1:])
+    assert "Nothing was predicted of it" in in_context(study.state, unknown)
+    assert in_context(study.state, replace(attempt, outlook=())) == ""
+
+
 def test_a_policy_without_experts_shows_none() -> None:
     befores, study = stepped("sh")
     assert explain(befores[7], study.state.attempts[7], Memory()).experts == ()
@@ -105,6 +127,20 @@ def test_more_budget_is_said_in_words(mode: str) -> None:
     assert gains == sorted(gains)
     assert "10 epochs" in found.advice
     assert found.is_worth_it == ("better" in found.advice)
+
+
+@pytest.mark.parametrize(("with_more", "is_worth_it"), [(0.498, False), (0.4, True)])
+def test_what_is_left_is_no_reason_to_buy_more(
+    monkeypatch: pytest.MonkeyPatch, with_more: float, is_worth_it: bool
+) -> None:
+    state = state_of("20 epochs", units=14)
+    outcomes = (Outcome(0.0, 0.5, 0.3, 1.0, 1), Outcome(10.0, with_more, 0.3, 1.0, 1))
+    said = Forecast(state.ledger.budget, 6.0, 1.0, outcomes, own_predictor=True)
+    monkeypatch.setattr("bhpt.charts.more_budget.forecast", lambda _: said)
+    found = more_budget(state)
+    assert found.is_worth_it is is_worth_it
+    assert found.advice.startswith("the 6 epochs left are expected to bring the best loss to 0.5; ")
+    assert ("10.0% better" if is_worth_it else "10 epochs more would hardly") in found.advice
 
 
 def test_nothing_is_forecast_from_nothing() -> None:

@@ -114,6 +114,29 @@ def explain(before: State, attempt: Attempt, memory: Memory) -> PastDecision:
     )
 
 
+def in_context(state: State, attempt: Attempt) -> str:
+    """How the predicted end of the chosen arm compared with the best others, in a sentence.
+
+    Empty if nothing was predicted.
+
+    Args:
+        state: The study.
+        attempt: What was decided.
+    """
+    others = [one for one in attempt.outlook if one.arm != attempt.unit.arm]
+    if not others:
+        return ""
+    value = state.plan.objective.from_loss
+    best = min(others, key=lambda one: one.end)
+    named = f"arm {best.arm} ({value(best.end):.4g})"
+    own = next((one.end for one in attempt.outlook if one.arm == attempt.unit.arm), np.nan)
+    if np.isnan(own):
+        return f"Nothing was predicted of it; the best predicted end was that of {named}."
+    if own <= best.end:
+        return f"No arm was predicted to end better; the next best was {named}."
+    return f"A{named[1:]} was predicted to end better; the policy also counts what it may learn."
+
+
 def logged_decision(state: State, attempt: Attempt) -> PastDecision:
     """What the log keeps of a decision: quick, and the same whoever looks.
 
@@ -176,7 +199,7 @@ def _decided_again(before: State, arm: int, memory: Memory) -> _Again | None:
         decision = policy.decide(view)
         if decision is None:
             return None
-        said = policy.advice(view) if isinstance(policy, AdvisedPolicy) else None
+        said = policy.advice(view, arm) if isinstance(policy, AdvisedPolicy) else None
         experts = () if said is None else _views(said, arm, view)
         return _Again(decision, decision.explanation, experts)
 

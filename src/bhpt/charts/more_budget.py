@@ -39,7 +39,8 @@ class MoreBudget:
         best: The best value so far.
         left_text: What is left of the budget, in words.
         purchases: The smallest amount first.
-        is_worth_it: Whether half as much again is expected to improve the best noticeably.
+        is_worth_it: Whether half as much again is expected to improve the best noticeably, beyond
+            what is left already.
         advice: One sentence.
     """
 
@@ -64,12 +65,14 @@ def more_budget(state: State) -> MoreBudget:
         (one for one in purchases if one.more),
         key=lambda one: abs(one.more - _ADVISED * found.budget.amount),
     )
+    left = next((one for one in purchases if not one.more), None)
+    added = advised.gain - (0.0 if left is None else left.gain)
     return MoreBudget(
         best=found.best,
         left_text=found.budget.rules.text(found.left),
         purchases=purchases,
-        is_worth_it=advised.gain >= _WORTH,
-        advice=_advice(found, advised),
+        is_worth_it=added >= _WORTH,
+        advice=_advice(found, left, advised, added),
     )
 
 
@@ -85,12 +88,25 @@ def _purchase(found: Forecast, outcome: Outcome) -> Purchase:
     )
 
 
-def _advice(found: Forecast, advised: Purchase) -> str:
+def _advice(found: Forecast, left: Purchase | None, advised: Purchase, added: float) -> str:
+    """What to think of an amount, in a sentence without its full stop.
+
+    Args:
+        found: The forecast.
+        left: What the budget that is left is expected to buy, None if nothing is left.
+        advised: The amount on top of that.
+        added: What it is expected to gain beyond what is left, as a part of the best value.
+    """
     metric = found.objective.metric
-    if advised.gain < _WORTH:
-        return f"{advised.text} more would hardly improve the best {metric} ({found.best:.4g})"
+    said, start = "", f"{found.best:.4g}"
+    if left is not None and left.gain >= _WORTH:
+        start = f"{left.expected:.4g}"
+        amount = found.budget.rules.text(found.left)
+        said = f"the {amount} left are expected to bring the best {metric} to {start}; "
+    if added < _WORTH:
+        return f"{said}{advised.text} more would hardly improve the best {metric} ({start})"
     return (
-        f"{advised.text} more are expected to bring the best {metric} from {found.best:.4g} to "
-        f"{advised.expected:.4g} ({advised.gain:.1%} better; 90% interval {advised.low:.4g} to "
+        f"{said}{advised.text} more are expected to bring the best {metric} from {start} to "
+        f"{advised.expected:.4g} ({added:.1%} better; 90% interval {advised.low:.4g} to "
         f"{advised.high:.4g})"
     )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from bhpt.charts.decision import in_context
 from bhpt.domain.durations import duration
 from bhpt.reports.progress import Flight, Progress
 from bhpt.spaces import Config
@@ -30,6 +31,7 @@ class Overview:
         flights: What runs now and why.
         last_attempt: The last decision, None before the first.
         last_why: Its reason.
+        last_context: How its arm compared with the best others, empty if nothing was predicted.
         tried: Arms that were trained.
         candidates: Arms that could be.
         units: Units that were reported.
@@ -56,6 +58,7 @@ class Overview:
     flights: tuple[Flight, ...]
     last_attempt: int | None
     last_why: str
+    last_context: str
     tried: int
     candidates: int
     units: int
@@ -93,6 +96,7 @@ def overview_of(state: State, progress: Progress) -> Overview:
         flights=progress.flights,
         last_attempt=None if last is None else last.number,
         last_why="" if last is None else last.why,
+        last_context="" if last is None else in_context(state, last),
         tried=progress.tried,
         candidates=progress.candidates,
         units=progress.reports,

@@ -43,9 +43,9 @@ class DefaultPolicy(PredictingPolicy):
         """The predictor of the policy that decides by names."""
         return self.named.predictor
 
-    def advice(self, view: View) -> Advice | None:
+    def advice(self, view: View, arm: int) -> Advice | None:
         """What the experts say whom the policy by names listens to."""
-        return self.named.advice(view) if isinstance(self.named, AdvisedPolicy) else None
+        return self.named.advice(view, arm) if isinstance(self.named, AdvisedPolicy) else None
 
     def decide(self, view: View) -> Decision | None:
         """The decision of one of the parts: which one follows from the view alone."""

@@ -76,10 +76,6 @@ class EndsExplanation(Explanation):
         """One standard deviation of it, [K]."""
         return self._ends.deviation()
 
-    def with_ends(self, ends: Ends) -> "EndsExplanation":
-        """The same reason with other predictions."""
-        return EndsExplanation(lambda: ends, self.value, self.why)
-
 
 @dataclass(frozen=True, eq=False)
 class Decision:
@@ -128,8 +124,8 @@ class PredictingPolicy(ABC):
 class AdvisedPolicy(Protocol):
     """A policy that listens to experts, who have an opinion before anything is trained."""
 
-    def advice(self, view: View) -> Advice | None:
-        """What each of them says and how far it is trusted; None where none has an opinion."""
+    def advice(self, view: View, arm: int) -> Advice | None:
+        """What each says of an arm and others, and how far it is trusted; None if none knows."""
         ...
 
 

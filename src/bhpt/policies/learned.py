@@ -47,9 +47,9 @@ class Learned(PredictingPolicy):
         """Whether the network has an opinion about these arms, before anything is trained."""
         return names_tell(view, self.weights)
 
-    def advice(self, view: View) -> Advice | None:
+    def advice(self, view: View, arm: int) -> Advice | None:
         """What experts say before anything is trained, and how far each is trusted."""
-        return experts_advice(view, self.weights)
+        return experts_advice(view, arm, self.weights)
 
     def decide(self, view: View) -> Decision | None:
         """The arm that the network would run next, None when none can be run."""

@@ -46,9 +46,9 @@ class SensiblePolicy(PredictingPolicy):
         """Predicts the ends."""
         return self.ends
 
-    def advice(self, view: View) -> Advice | None:
+    def advice(self, view: View, arm: int) -> Advice | None:
         """What the experts of the policy say, if it listens to any."""
-        return self.chooser.advice(view) if isinstance(self.chooser, AdvisedPolicy) else None
+        return self.chooser.advice(view, arm) if isinstance(self.chooser, AdvisedPolicy) else None
 
     def decide(self, view: View) -> Decision | None:
         """The policy's decision; asked again without hopeless arms if it chose one of them."""
@@ -66,7 +66,10 @@ class SensiblePolicy(PredictingPolicy):
 def _shown(decision: Decision, ends: Ends) -> Explanation:
     """Why an arm was chosen, with what is predicted of all arms and not of hopeful ones alone."""
     told = decision.explanation
-    return told.with_ends(ends) if isinstance(told, EndsExplanation) else told
+    why = f"{told.why}, as those preferred to it have no chance to beat the best"
+    if isinstance(told, EndsExplanation):
+        return EndsExplanation(lambda: ends, told.value, why)
+    return replace(told, why=why)
 
 
 def hopeful_arms(view: View, ends: Ends) -> BoolArray:

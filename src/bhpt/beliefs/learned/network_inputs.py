@@ -290,15 +290,15 @@ def expected(view: View, rows: IntArray, trained: NetworkWeights) -> FloatArray:
     )
 
 
-def experts_advice(view: View, trained: NetworkWeights) -> experts.Advice | None:
-    """What each expert says of the arms that the network looks at; None where names tell nothing.
+def experts_advice(view: View, arm: int, trained: NetworkWeights) -> experts.Advice | None:
+    """What each expert says of an arm and those that the network looks at; None if names tell none.
 
     The trust is what `expected` combines them with.
     """
     named = _named(view, trained)
     if named is None or not names_tell(view, trained):
         return None
-    rows = looked_at(view, trained)
+    rows = np.union1d(looked_at(view, trained), arm)
     said = _asked(view, named, rows, trained)
     weighing = [] if view.earlier is None else _shown(_weighing(view), view.unit, rows)
     trust = experts.weights(said, weighing)

@@ -3,9 +3,10 @@
 // table holds the same numbers for people who read rather than look.
 bhpt.figures = (() => {
   const { number, setting, configText, duration } = bhpt.model;
-  const CURVES = ["#1f77b4", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a6761d", "#e6ab02"];
+  const CURVES = ["#1f77b4", "#d95f02", "#1b9e77", "#8a6fd1", "#e7298a", "#66a61e", "#17becf", "#c0392b", "#e6ab02", "#5d6dd8", "#a6761d", "#8c8c8c"];
   const LONGEST = 60; // points of a curve that is not highlighted
-  const SHOWN = 8; // arms with a colour of their own
+  const SHOWN = 6; // of the best arms that have a colour of their own
+  const FANNED = 3; // of the most promising arms whose continuation is drawn unasked
 
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -46,7 +47,19 @@ bhpt.figures = (() => {
     return Array.from({ length: most }, (_, place) => Math.round(place * (length - 1) / (most - 1)));
   };
 
-  const scale = (isLog) => (isLog ? { type: "log", dtick: "D2" } : { type: "linear" });
+  // A logarithmic axis with whole numbers beside its lines: 1, 2 and 5 of each decade, or 1 alone over many.
+  const logTicks = (values) => {
+    const known = values.filter((value) => value > 0);
+    if (!known.length) return { type: "log" };
+    const first = Math.floor(Math.log10(known.reduce((a, b) => Math.min(a, b)))) - 1;
+    const last = Math.ceil(Math.log10(known.reduce((a, b) => Math.max(a, b)))) + 1;
+    const steps = last - first > 6 ? [1] : [1, 2, 5];
+    const decades = Array.from({ length: last - first + 1 }, (_, place) => first + place);
+    const tickvals = decades.flatMap((decade) => steps.map((step) => Number(`${step}e${decade}`)));
+    return { type: "log", tickmode: "array", tickvals, ticktext: tickvals.map((value) => number(value)) };
+  };
+
+  const scale = (isLog, values) => (isLog ? logTicks(values) : { type: "linear" });
 
   const spansDecades = (values) => {
     const known = values.filter((value) => value !== null);
@@ -79,7 +92,7 @@ bhpt.figures = (() => {
       data,
       layout: base({
         xaxis: { title: { text: "seconds" }, rangemode: "tozero", anchor: "y2" },
-        yaxis: { title: { text: safe(overview.metric) }, domain: [0.42, 1], ...scale(spansDecades(kept.map((unit) => unit.best))) },
+        yaxis: { title: { text: safe(overview.metric) }, domain: [0.42, 1], ...scale(spansDecades(kept.map((unit) => unit.best)), kept.map((unit) => unit.best)) },
         yaxis2: { title: { text: "budget left" }, domain: [0, 0.32], rangemode: "tozero", gridcolor: css("--line"), automargin: true },
       }),
       table: {
@@ -105,9 +118,11 @@ bhpt.figures = (() => {
 
   const HOVER = "%{text}<br>epoch %{x}: <b>%{y:.5g}</b><extra></extra>";
 
-  function fanTraces(study, arm, color) {
-    const fan = study.fan(arm);
-    if (!fan) return [];
+  // A prediction below `floor`, which a logarithmic axis cannot show, is drawn at its lower end.
+  function fanTraces(study, arm, color, floor) {
+    const found = study.fan(arm);
+    if (!found) return [];
+    const fan = { epochs: found.epochs, quantiles: found.quantiles.map((row) => row.map((value) => Math.max(value, floor))) };
     const band = (low, high, part) => ({
       type: "scatter", mode: "lines", hoverinfo: "skip", showlegend: false, line: { width: 0 },
       x: [...fan.epochs, ...[...fan.epochs].reverse()],
@@ -126,7 +141,7 @@ bhpt.figures = (() => {
   // Arms whose continuation is drawn: the chosen one, and those that were asked for.
   function fannedArms(study, running, options) {
     const fans = study.prediction && study.prediction.fans;
-    const promising = fans ? fans.arms.slice(0, 5) : [];
+    const promising = fans ? fans.arms.slice(0, FANNED) : [];
     const asked = { best: promising, running, none: [], chosen: [] }[options.fans];
     return [...new Set([...asked, ...(options.chosen === null ? [] : [options.chosen])])];
   }
@@ -136,14 +151,14 @@ bhpt.figures = (() => {
   function usefulRange(study, isLog) {
     const values = [...study.curves.values()].flat().filter((value) => value !== null && value !== undefined).sort((a, b) => a - b);
     if (values.length < 2) return undefined;
-    const fans = (study.prediction && study.prediction.fans ? study.prediction.fans.quantiles.slice(0, 5) : []).flat(2)
+    const fans = (study.prediction && study.prediction.fans ? study.prediction.fans.quantiles.slice(0, FANNED) : []).flat(2)
       .filter((value) => value !== null && (!isLog || value > 0));
     const isMin = study.overview.mode === "min";
     const part = (at) => values[Math.round(at * (values.length - 1))];
     let low = Math.min(isMin ? values[0] : part(0.04), ...(isMin ? fans : []));
     let high = Math.max(isMin ? part(0.96) : values[values.length - 1], ...(isMin ? [] : fans));
     if (isLog) {
-      low = Math.max(low, values[0] / 10); // a prediction of nearly nothing must not stretch the axis
+      low = Math.max(low, values[0] / 3); // a prediction of nearly nothing must not stretch the axis
       [low, high] = [Math.log10(low), Math.log10(high)];
     }
     const margin = 0.05 * (high - low) || 0.5;
@@ -174,7 +189,9 @@ bhpt.figures = (() => {
       { type: "scatter", mode: "markers", name: `${short.length} with one epoch`, ...lineOf(study, short, 1), legendgroup: "others",
         marker: { size: 4, color: alpha(css("--soft"), 0.5) }, hovertemplate: HOVER, visible: short.length ? true : "legendonly" },
     ];
-    fannedArms(study, running, options).forEach((arm) => data.push(...fanTraces(study, arm, colors.get(arm))));
+    const range = usefulRange(study, isLog);
+    const floor = isLog && range ? 10 ** range[0] : -Infinity;
+    fannedArms(study, running, options).forEach((arm) => data.push(...fanTraces(study, arm, colors.get(arm), floor)));
     special.forEach((arm) => {
       const isRunning = running.includes(arm);
       data.push({
@@ -187,7 +204,7 @@ bhpt.figures = (() => {
       data,
       layout: base({
         xaxis: { title: { text: "epoch" }, rangemode: "tozero" },
-        yaxis: { title: { text: safe(study.overview.metric) }, ...scale(isLog), range: usefulRange(study, isLog) },
+        yaxis: { title: { text: safe(study.overview.metric) }, ...scale(isLog, [...study.curves.values()].flat()), range },
         uirevision: `curves ${isLog}`, showlegend: window.innerWidth > 640,
       }),
       table: {
@@ -231,13 +248,13 @@ bhpt.figures = (() => {
     const place = new Map([...new Set(units.map((unit) => unit.arm))].map((arm, at) => [arm, at + 1]));
     const row = (unit) => (byArm ? place.get(unit.arm) : unit.lane + 1);
     const rows = byArm ? place.size : units.reduce((most, unit) => Math.max(most, unit.lane + 1), 1);
-    const width = Math.max(2, Math.min(22, 300 / rows));
+    const width = Math.max(2, Math.min(56, 300 / rows));
     const data = KINDS.map(([key, name, color]) => {
       const x = [], y = [], text = [], customdata = [];
       units.forEach((unit) => {
         if (kinds.get(unit.attempt) !== key) return;
         const end = unit.ended === null ? now : unit.ended;
-        const what = `${hoverText(study, unit.arm)}<br>unit ${unit.attempt}: epochs ${unit.done + 1} to ${unit.done + unit.epochs}`
+        const what = `${hoverText(study, unit.arm)}<br>unit ${unit.attempt} on worker ${unit.lane + 1}: epochs ${unit.done + 1} to ${unit.done + unit.epochs}`
           + `<br>${duration(end - unit.started)}${unit.message ? `<br>${safe(unit.message).slice(0, 90)}` : ""}`;
         x.push(unit.started, end, null); y.push(row(unit), row(unit), null);
         text.push(what, what, ""); customdata.push(unit.attempt, unit.attempt, null);
@@ -323,7 +340,7 @@ bhpt.figures = (() => {
         hovertemplate: "%{text}<extra></extra>", visible: group.x.length ? true : "legendonly" })).reverse(),
       layout: base({
         legend: { orientation: "h", y: 1.12, yanchor: "bottom", x: 0, traceorder: "reversed" },
-        xaxis: { tickvals: axes.map((_, axis) => axis), ticktext: axes.map((one) => safe(one.name)), range: [-0.3, axes.length - 0.6], zeroline: false },
+        xaxis: { tickvals: axes.map((_, axis) => axis), ticktext: axes.map((one) => safe(one.name)), range: [-0.2, axes.length - (window.innerWidth > 640 ? 0.6 : 0.2)], zeroline: false },
         yaxis: { visible: false, range: [-0.12, 1.12] }, margin: { l: 15, r: 15, t: 10, b: 60 },
         shapes: axes.map((_, axis) => ({ type: "line", x0: axis, x1: axis, y0: 0, y1: 1, line: { color: css("--soft"), width: 1 } })),
         annotations: ticks.map(([axis, at, text]) => ({ x: axis, y: at, text, showarrow: false, xanchor: "left", xshift: 5,
@@ -342,7 +359,7 @@ bhpt.figures = (() => {
       data: [{ type: "scatter", mode: "markers", x: rows.map(([value]) => (one.choices.length ? safe(setting(value)).slice(0, 30) : value)),
         y: rows.map(([, end]) => end), marker: { color: css("--accent"), opacity: 0.7, size: 8 }, text: rows.map(([, , arm]) => hoverText(study, arm)),
         hovertemplate: "%{text}<br>predicted end <b>%{y:.5g}</b><extra></extra>" }],
-      layout: base({ showlegend: false, xaxis: { title: { text: safe(name) }, type: one.choices.length ? "category" : one.log ? "log" : "linear" },
+      layout: base({ showlegend: false, xaxis: { title: { text: safe(name) }, ...(one.choices.length ? { type: "category" } : scale(one.log, rows.map(([value]) => value))) },
         yaxis: { title: { text: `predicted end (${safe(study.overview.metric)})` } }, uirevision: name }),
       table: { caption: `Predicted end by ${name}`, columns: ["arm", name, "predicted end"], rows: rows.map(([value, end, arm]) => [arm, value, end]) },
     };

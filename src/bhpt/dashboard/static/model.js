@@ -111,6 +111,7 @@ bhpt.model = (() => {
   const number = (value, digits = 4) => {
     if (value === null || value === undefined) return "–";
     if (typeof value !== "number") return String(value);
+    if (value !== 0 && Math.abs(value) < 1e-4) return value.toExponential(digits - 1).replace(/\.?0*e/, "e");
     return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(digits)));
   };
 

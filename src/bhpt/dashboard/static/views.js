@@ -138,6 +138,7 @@ bhpt.views = (() => {
         card("The last decision",
           overview.last_attempt === null ? make("p", { class: "soft" }, "No unit was started yet.")
             : make("p", { class: "quote" }, overview.last_why),
+          overview.last_context ? make("p", { class: "soft" }, overview.last_context) : null,
           overview.last_attempt === null ? null : make("a", { href: `#why/${overview.last_attempt}` }, "Why this arm?")));
       this.figure.draw(figures.progress(study));
       this.advise(study);
@@ -169,7 +170,7 @@ bhpt.views = (() => {
       this.side = make("div", { "aria-live": "polite" });
       this.log = make("input", { type: "checkbox", on: { change: () => this.set({ log: this.log.checked }) } });
       this.fans = make("select", { on: { change: () => this.set({ fans: this.fans.value }) } },
-        ...[["best", "the five most promising"], ["running", "those running"], ["chosen", "the chosen arm"], ["none", "none"]]
+        ...[["best", "the three most promising"], ["running", "those running"], ["chosen", "the chosen arm"], ["none", "none"]]
           .map(([value, text]) => make("option", { value }, text)));
       this.arm = make("input", { type: "number", min: 0, on: { change: () => this.choose(this.arm.value === "" ? null : Number(this.arm.value)) } });
       this.element = make("div", {}, card("Learning curves",
@@ -274,7 +275,7 @@ bhpt.views = (() => {
         tail.textContent = this.tails.get(unit.attempt);
       };
       return make("details", { on: { toggle: open }, open: this.tails.has(unit.attempt) },
-        make("summary", {}, `unit ${unit.attempt}, arm ${unit.arm}: ${unit.message}`), tail);
+        make("summary", {}, `unit ${unit.attempt}, arm ${unit.arm} on worker ${unit.lane + 1}: ${unit.message}`), tail);
     }
   }
 
@@ -351,12 +352,13 @@ bhpt.views = (() => {
       const { found } = this;
       const came = { open: "It runs now.", observed: "It was trained.", failed: `It failed: ${found.message}` }[found.status];
       const rank = found.arms.indexOf(found.arm) + 1;
+      const isPredicted = rank > 0 && found.end[rank - 1] !== null;
       const note = !found.is_recomputed ? "Only what the log keeps of this decision is shown: the chosen arm and the best few others."
         : found.recomputed_arm !== found.arm ? `Made again now, the decision would be arm ${found.recomputed_arm}: another version, policy or set of live trainers decided then.` : "";
       this.text.replaceChildren(
         make("p", { class: "quote" }, found.why),
-        make("p", { class: "soft" }, `Arm ${found.arm} had ${found.done} epochs and got ${found.epochs} more${found.left ? `; ${found.left} were left` : ""}. ${came}`
-          + (rank ? ` Its predicted end was number ${rank} of ${found.arms.length}` : "") + this.scored(found)),
+        make("p", { class: "soft" }, `Arm ${found.arm} had ${found.done} epochs and got ${found.epochs} more${found.left ? `, with ${found.left} left` : ""}. ${came}`
+          + (isPredicted ? ` Its predicted end was number ${rank} of ${found.arms.length}${this.scored(found)}` : " Nothing was predicted of it then.")),
         make("p", { class: "soft" }, note),
         ...(found.tail ? [make("pre", {}, found.tail)] : []),
         settingsList(found.config));
@@ -366,16 +368,17 @@ bhpt.views = (() => {
 
     // What each expert said of the arm, and how far it was trusted.
     advice(found) {
-      const ordinal = (place, of) => (place === null ? "nothing of this arm" : `number ${place} of ${of}`);
+      const ordinal = (place, of) => (place === null ? "not tried by then" : `number ${place} of ${of}`);
       const agreed = (one) => (one.agreement === null ? "" : number(one.agreement, 2));
       const rows = found.experts.map((one) => [EXPERTS[one.name] || one.name, ordinal(one.place, one.of),
         one.trust === null ? "" : number(one.trust, 2), agreed(one)]);
       const { shown } = found.experts[0];
       return [
         make("p", { class: "soft" }, "Before an arm is trained, experts say what to expect of it. The network that decides hears all of them together, "
-          + "each with its weight, beside what the curves have shown; the more an arm has been trained, the more its own curve counts."),
+          + "each with its weight, beside what the curves have shown; the more an arm has been trained, the more its own curve counts. "
+          + `Agreement: how well an expert had ranked the ${shown} arms that had shown most by then, from -1 to 1.`),
         table({ caption: `What was said of arm ${found.arm}`,
-          columns: ["expert", "expected it to end as", "weight", `agreement with ${shown} tried arms (-1 to 1)`], rows }),
+          columns: ["expert", "expected it as", "weight", "agreement"], rows }),
       ];
     }
   }
