@@ -66,6 +66,12 @@ bhpt.figures = (() => {
     return known.length > 1 && Math.min(...known) > 0 && Math.max(...known) > 8 * Math.min(...known);
   };
 
+  // What stands in place of a figure that has no point yet.
+  const nothing = () => base({
+    showlegend: false, xaxis: { visible: false }, yaxis: { visible: false },
+    annotations: [{ text: "Nothing to show yet.", xref: "paper", yref: "paper", x: 0.5, y: 0.5, showarrow: false, font: { color: css("--soft") } }],
+  });
+
   function progress(study) {
     const { overview } = study;
     const settled = study.settled;
@@ -374,7 +380,7 @@ bhpt.figures = (() => {
             arrayminus: [0, ...found.purchases.map((one) => one.expected - one.low)], color: css("--fan") },
           line: { color: css("--fan"), width: 2 }, marker: { size: 9 }, hovertemplate: "%{x}: %{y:.5g}<extra></extra>" },
       ],
-      layout: base({ xaxis: { type: "category" }, yaxis: { title: { text: `best ${safe(study.overview.metric)}` } } }),
+      layout: base({ xaxis: { type: "category", tickangle: window.innerWidth > 640 ? 0 : -45 }, yaxis: { title: { text: `best ${safe(study.overview.metric)}` } } }),
       table: { caption: "What more budget is expected to buy", columns: ["budget", "expected", "90% from", "to", "better by %"],
         rows: found.purchases.map((one, place) => [names[place], one.expected, one.low, one.high, 100 * one.gain]) },
     };
@@ -392,5 +398,5 @@ bhpt.figures = (() => {
     };
   }
 
-  return { suitsLog, progress, curves, timeline, decision, importance, parallel, slice, forecast, compare, base, css, safe, alpha, hoverText, lineOf, thinned, CURVES, configText, duration };
+  return { nothing, suitsLog, progress, curves, timeline, decision, importance, parallel, slice, forecast, compare, base, css, safe, alpha, hoverText, lineOf, thinned, CURVES, configText, duration };
 })();

@@ -75,7 +75,8 @@ bhpt.views = (() => {
       this.drawn = drawn;
       this.fillTable();
       if (!window.Plotly) return; // still on its way: the page is drawn again once it is here
-      Plotly.react(this.place, drawn.data, drawn.layout, { displaylogo: false, responsive: true, displayModeBar: "hover",
+      const hasPoints = drawn.data.some((trace) => trace.y.some((value) => value !== null && value !== undefined));
+      Plotly.react(this.place, drawn.data, hasPoints ? drawn.layout : figures.nothing(), { displaylogo: false, responsive: true, displayModeBar: "hover",
         modeBarButtonsToRemove: ["select2d", "lasso2d", "toImage"] });
       if (this.act && !this.isBound) {
         this.isBound = true;
@@ -282,8 +283,8 @@ bhpt.views = (() => {
   // ---- why ------------------------------------------------------------------------------------
 
   const EXPERTS = {
-    reader: "names and ranges, read by a network", documented: "closeness to documented defaults",
-    middle: "closeness to the middle of the ranges", earlier: "earlier studies", curves: "the curves so far",
+    reader: "names and ranges", documented: "documented defaults", middle: "middle of the ranges",
+    earlier: "earlier studies", curves: "curves so far",
   };
 
   class WhyView {
@@ -369,12 +370,13 @@ bhpt.views = (() => {
     // What each expert said of the arm, and how far it was trusted.
     advice(found) {
       const ordinal = (place, of) => (place === null ? "not tried by then" : `number ${place} of ${of}`);
-      const agreed = (one) => (one.agreement === null ? "" : number(one.agreement, 2));
+      const agreed = (one) => (one.agreement === null ? "" : one.agreement.toFixed(2));
       const rows = found.experts.map((one) => [EXPERTS[one.name] || one.name, ordinal(one.place, one.of),
         one.trust === null ? "" : number(one.trust, 2), agreed(one)]);
       const { shown } = found.experts[0];
       return [
-        make("p", { class: "soft" }, "Before an arm is trained, experts say what to expect of it. The network that decides hears all of them together, "
+        make("p", { class: "soft" }, "Before an arm is trained, experts say what to expect of it: by what its names and ranges meant elsewhere, by its "
+          + "distance from documented defaults and from the middle of the ranges, by earlier studies. The network that decides hears all of them together, "
           + "each with its weight, beside what the curves have shown; the more an arm has been trained, the more its own curve counts. "
           + `Agreement: how well an expert had ranked the ${shown} arms that had shown most by then, from -1 to 1.`),
         table({ caption: `What was said of arm ${found.arm}`,
