@@ -37,6 +37,38 @@ def test_an_epoch_budget_is_spent_exactly() -> None:
     assert sum(attempt.cost for attempt in study.state.attempts) == 50
 
 
+@pytest.mark.parametrize(
+    ("space", "budget", "options", "epochs"),
+    [
+        ({"lr": (1e-4, 1.0, "log")}, "12 epochs", {}, 6),
+        ({"lr": (1e-4, 1.0, "log")}, "13 epochs", {"unit": 2}, 8),
+        ({"lr": (1e-4, 1.0, "log")}, "1 epochs", {}, 1),
+        ({"lr": (1e-4, 1.0, "log")}, "4000 epochs", {}, 256),
+        ({"lr": (1e-4, 1.0, "log")}, "60s", {}, 100),
+        ({"lr": (1e-4, 1.0, "log")}, "12 epochs", {"fixed": {"lr": 0.1}}, 12),
+        ({"lr": [0.1, 0.2, 0.3]}, "12 epochs", {}, 12),
+        ({"lr": [0.1, 0.2, 0.3, 0.4]}, "12 epochs", {}, 6),
+        (CONFIGS[:3], "12 epochs", {}, 12),
+        (CONFIGS[:4], "12 epochs", {}, 6),
+        (CONFIGS, "12 epochs", {"max_epochs": 12}, 12),
+    ],
+)
+def test_how_far_an_arm_may_train_if_nobody_says(
+    space: object, budget: str, options: dict[str, Any], epochs: int
+) -> None:
+    assert Study(space, budget, **options).state.plan.training.epochs == epochs
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_small_budget_tries_several_configurations_of_one_name(seed: int) -> None:
+    study = Study({"lr": (1e-4, 1.0, "log")}, "12 epochs", seed=seed)
+    while (unit := study.ask()) is not None:
+        rate = abs(math.log10(unit.config["lr"]) + 1) + 1
+        study.tell(unit, [rate / (unit.done + place + 2) for place in range(unit.epochs)])
+    assert study.state.curves is not None
+    assert len(study.state.curves.visited) >= 3
+
+
 def test_the_best_is_the_lowest_loss_seen() -> None:
     study = Study(CONFIGS, "40 epochs", policy=Greedy())
     _finish(study)

@@ -1,6 +1,7 @@
 """Units that grow until training outweighs what is beside it."""
 
-import pytest
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,24 +13,20 @@ from bhpt.study.deciding import next_unit
 from bhpt.study.plan import Training
 from bhpt.study.settling import report
 from bhpt.study.state import apply
-from bhpt.study.unit_size import Reported, overhead_s, unit_size, window
+from bhpt.study.unit_size import Reported, unit_size, window
 from tests.study.cases import CONFIGS, Greedy, losses_of
 
 
 def _reports(epoch_s: float, beside_s: float, epochs: int, workers: int) -> list[Reported]:
-    """Units in step: all workers train, then all wait."""
-    made = []
-    for place in range(window(workers)):
-        clock = (place // workers + 1) * (epochs * epoch_s + beside_s)
-        made.append(Reported(clock, epochs, epochs * epoch_s))
-    return made
+    return [Reported(epochs, epochs * epoch_s, beside_s) for _ in range(window(workers))]
 
 
-def test_what_is_beside_training_is_measured() -> None:
-    recent = [Reported(1.0, 1, 9.9), Reported(2.0, 1, 0.7), Reported(3.0, 1, 0.7)]
-    assert overhead_s(recent, 1) == pytest.approx(0.3)
-    assert overhead_s(recent, 2) == pytest.approx(1.3)
-    assert overhead_s([*recent, Reported(3.0, 1, 5.0)], 1) == 0.0
+def test_workers_that_start_or_fail_change_nothing() -> None:
+    training = Training(1, 100, grows=True)
+    recent = _reports(0.1, 0.005, 1, 1)
+    slow = [replace(one, beside_s=20.0) for one in recent[:7]]
+    assert unit_size(training, 1, [*slow, *recent[7:]], 1) == 1
+    assert unit_size(training, 1, [*slow, *slow, *recent[14:]], 1) == 33
 
 
 @settings(deadline=None, max_examples=100)
@@ -107,5 +104,5 @@ def test_an_epoch_budget_never_has_longer_units_than_a_deadline(
     recent = _reports(epoch_s, beside_s, 1, workers)
     timed = unit_size(training, 1, recent, workers)
     counted = unit_size(training, 1, recent, workers, left)
-    patient = left * overhead_s(recent, workers) < 30 * workers
+    patient = left * beside_s < 30 * workers
     assert counted == (1 if patient else timed)

@@ -31,7 +31,7 @@ def test_a_function_that_saves_is_tuned_like_a_class(tmp_path: Path) -> None:
     logs = []
     for name, trainer in (("class", Net), ("function", reporting)):
         file = tmp_path / f"{name}.db"
-        tune(trainer, _CONFIGS, "8 epochs", 1, file, policy=Greedy(), options=_QUICK)
+        tune(trainer, _CONFIGS, "8 epochs", 1, file, max_epochs=8, policy=Greedy(), options=_QUICK)
         result = resume(file, "4 epochs", policy=Greedy(), options=_QUICK)
         check_invariants(result.state)
         assert result.best_checkpoint is not None
@@ -46,7 +46,7 @@ def test_a_function_that_does_not_save_is_tuned_like_a_generator(tmp_path: Path)
     logs = []
     for name, trainer in (("generator", generator), ("function", reporting_alive)):
         file = tmp_path / f"{name}.db"
-        tune(trainer, _CONFIGS, "8 epochs", 1, file, policy=Greedy(), options=_QUICK)
+        tune(trainer, _CONFIGS, "8 epochs", 1, file, max_epochs=8, policy=Greedy(), options=_QUICK)
         result = resume(file, "4 epochs", policy=Greedy(), options=_QUICK)
         assert result.best_checkpoint is None
         logs.append(_events(file))

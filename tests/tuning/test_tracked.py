@@ -16,7 +16,17 @@ _QUICK = Options(grace_s=1.0)
 
 def test_runs_go_on_when_a_study_is_resumed(tmp_path: Path) -> None:
     file, recorder = tmp_path / "net.db", Recorder()
-    tune(Net, _CONFIGS, "4 epochs", 1, file, policy=Greedy(), options=_QUICK, track=[recorder])
+    tune(
+        Net,
+        _CONFIGS,
+        "4 epochs",
+        1,
+        file,
+        max_epochs=4,
+        policy=Greedy(),
+        options=_QUICK,
+        track=[recorder],
+    )
     assert recorder.begun is not None
     assert recorder.begun.name == "net"
     assert (len(recorder.rows), recorder.closed) == (4, 1)

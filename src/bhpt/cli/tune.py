@@ -222,32 +222,33 @@ def tune(
     spec = _spec(trainer, command, loss_regex)
     objective = _objective(metric, direction)
     parsed = Budget.parse(budget, price_per_hour)
-    unit = 1 if unit_epochs is None else unit_epochs
-    training = Training(
-        unit,
-        default_epochs(parsed, unit) if max_epochs is None else max_epochs,
-        untrained=untrained_loss,
-        limit_s=unit_limit,
-        retries=retries,
-        grows=unit_epochs is None,
-    )
     where = study if study is not None else _new_study(spec)
-    _run(
-        where,
-        lambda: tune_study(
+
+    def run() -> Result:
+        searched, settled = _space(space), read_settings(fixed or [])
+        unit = 1 if unit_epochs is None else unit_epochs
+        most = default_epochs(parsed, unit, searched, settled) if max_epochs is None else max_epochs
+        return tune_study(
             spec,
-            _space(space),
+            searched,
             parsed,
             workers,
             where,
             seed,
-            training=training,
+            training=Training(
+                unit,
+                most,
+                untrained=untrained_loss,
+                limit_s=unit_limit,
+                retries=retries,
+                grows=unit_epochs is None,
+            ),
             policy=policy,
             candidates=candidates,
             metric=objective.metric,
             mode=objective.mode,
             initial=[] if initial is None else load_configs(initial),
-            fixed=read_settings(fixed or []),
+            fixed=settled,
             stop_when=stop_when,
             if_exists=_if_exists(if_exists),
             track=track or (),
@@ -256,8 +257,9 @@ def tune(
             options=options,
             executor=executor,
             note=_to_stderr,
-        ),
-    )
+        )
+
+    _run(where, run)
 
 
 def resume(

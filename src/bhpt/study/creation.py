@@ -22,15 +22,41 @@ if TYPE_CHECKING:
 
 _LONGEST = 256  # epochs an arm may train unless the user says otherwise: the belief's grid
 _TIMED = 100  # the same where the budget does not count epochs
+_FEW = 3  # configurations of which each may use the whole budget
 _FIRST_DRAW = 0
 _MOST_EPOCHS = 100_000  # what is planned for an arm is held in memory
 
 
-def default_epochs(budget: Budget, unit: int) -> int:
-    """How far an arm may train if nobody says: as far as the budget, within reason."""
+def default_epochs(
+    budget: Budget, unit: int, space: object = None, fixed: Mapping[str, object] | None = None
+) -> int:
+    """How far an arm may train if nobody says: half as far as the budget, within reason.
+
+    With the whole budget as its horizon, a study has only one full training to spend and may spend
+    it on the first configuration that looks good. A few listed configurations may go that far, so
+    that a budget that is added later can be spent on them.
+
+    Args:
+        budget: The hard limit.
+        unit: Epochs in one unit.
+        space: What is searched; None if that is not known, and then it has many configurations.
+        fixed: Hyper-parameters that are not tuned.
+    """
     bought = budget.rules.epochs_bought
-    most = _TIMED if bought is None else min(bought, _LONGEST)
-    return max(most, unit)
+    if bought is None:
+        return max(_TIMED, unit)
+    few = space is not None and _size(space, fixed or {}) <= _FEW
+    half = math.ceil(bought / 2 / max(unit, 1)) * max(unit, 1)  # a bad unit is refused later
+    return max(min(bought if few else half, _LONGEST), unit)
+
+
+def _size(space: object, fixed: Mapping[str, object]) -> float:
+    """How many configurations there are."""
+    from bhpt.spaces import parse_space  # takes half a second, and reading a study needs none
+    from bhpt.spaces.fixing import fix
+
+    parsed = fix(parse_space(space), fixed)
+    return len(parsed) if isinstance(parsed, list) else parsed.size
 
 
 def first_events(

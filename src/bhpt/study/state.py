@@ -528,8 +528,9 @@ def _resized(state: State, attempt: Attempt, event: Observed) -> dict[str, Any]:
     training = state.plan.training
     if not training.grows:
         return {}
-    seconds = event.seconds - event.setup_s - event.checkpoint_s
-    report = Reported(event.clock, attempt.unit.epochs + event.rerun, max(0.0, seconds))
+    seconds = max(0.0, event.seconds - event.setup_s - event.checkpoint_s)
+    beside = max(0.0, event.clock - attempt.started - seconds)
+    report = Reported(attempt.unit.epochs + event.rerun, seconds, beside)
     workers = state.session_workers
     recent = (*state.recent, report)[-window(workers) :]
     left = None if state.plan.budget.rules.by_time else state.ledger.left

@@ -105,7 +105,7 @@ class Study(Closing):
         learn_from: Sequence["Study | EarlierStudy"] = (),
     ) -> None:
         parsed = Budget.parse(budget)
-        epochs = default_epochs(parsed, unit) if max_epochs is None else max_epochs
+        epochs = default_epochs(parsed, unit, space, fixed) if max_epochs is None else max_epochs
         first = first_events(
             space,
             parsed,

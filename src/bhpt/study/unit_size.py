@@ -2,8 +2,8 @@
 
 A decision, an entry in the log, a checkpoint and a message to a worker cost the same however
 short a unit is. Where epochs are shorter than that, several of them make a unit. What a unit costs
-beside its training is measured as it runs: the time in which workers did not train, by the clock
-of the reports.
+beside its training is measured as it runs: the time from its decision to its report in which it did
+not train. The median over the last units counts: workers that start or fail change nothing.
 
 A budget in epochs loses nothing by short units but a person's patience, and decides best with them:
 there they grow only where the rest of the study would wait long for its tuner. How long that is
@@ -28,28 +28,22 @@ _PATIENCE_S = 30.0  # a study that counts epochs may wait so long for its tuner,
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A reported unit: the clock, the epochs it trained, and seconds in which it trained them."""
+    """A reported unit.
 
-    clock: float
+    Attributes:
+        epochs: Epochs that it trained.
+        training_s: Seconds in which it trained them.
+        beside_s: Seconds from its decision to its report in which it did not.
+    """
+
     epochs: int
     training_s: float
+    beside_s: float
 
 
 def window(workers: int) -> int:
     """How many of the last reports are looked at."""
     return max(_LEAST, _EACH * workers)
-
-
-def overhead_s(recent: Sequence[Reported], workers: int) -> float:
-    """What a unit costs beside its training, in seconds of one worker.
-
-    Args:
-        recent: Reports in order; the first only says when the others began.
-        workers: How many train side by side.
-    """
-    span = recent[-1].clock - recent[0].clock
-    trained = sum(one.training_s for one in recent[1:])
-    return max(0.0, (span * workers - trained) / (len(recent) - 1))
 
 
 def unit_size(
@@ -70,7 +64,7 @@ def unit_size(
     """
     if len(recent) < window(workers):
         return now
-    beside = overhead_s(recent, workers)
+    beside = float(np.median([one.beside_s for one in recent]))
     if epochs_left is not None and epochs_left / now * beside < _PATIENCE_S * workers:
         return now
     epoch_s = float(np.median([one.training_s / one.epochs for one in recent]))

@@ -163,16 +163,19 @@ def tune(
         TrainerBroken: The trainer never works.
     """
     parsed = Budget.parse(budget, price_per_hour)
-    epochs = default_epochs(parsed, unit or 1) if max_epochs is None else max_epochs
     spec = spec_of(trainer)
     chosen = make_policy(policy) if isinstance(policy, str) else policy
     refuse_side_by_side(chosen, workers)
     if if_exists not in get_args(IfExists):
         raise Misuse(f"if_exists {if_exists!r}: use 'error' or 'resume'")
+    if training is None:
+        each = 1 if unit is None else unit
+        most = default_epochs(parsed, each, space, fixed) if max_epochs is None else max_epochs
+        training = Training(each, most, grows=unit is None)
     first = first_events(
         space,
         parsed,
-        training=training or Training(1 if unit is None else unit, epochs, grows=unit is None),
+        training=training,
         seed=seed,
         policy=policy_name(policy),
         workers=workers,
