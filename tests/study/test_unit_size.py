@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bhpt.domain.budget import Budget
 from bhpt.domain.results import UnitResult, Usage
-from bhpt.study import MemoryLog, State, fold
+from bhpt.study import MemoryLog, State, fold, look
 from bhpt.study.creation import first_events
 from bhpt.study.deciding import next_unit
 from bhpt.study.plan import Training
@@ -106,3 +106,19 @@ def test_an_epoch_budget_never_has_longer_units_than_a_deadline(
     counted = unit_size(training, 1, recent, workers, left)
     patient = left * beside_s < 30 * workers
     assert counted == (1 if patient else timed)
+
+
+def test_units_shrink_near_the_end_so_that_dear_arms_can_still_have_one() -> None:
+    grown = _run("60s", grows=True)
+    assert grown.unit == 26
+
+    def unit_with(left: float) -> int:
+        used = grown.ledger.budget.amount - left
+        looked = look(replace(grown, ledger=grown.ledger.at(used)))
+        assert looked is not None
+        return looked[0].unit
+
+    sizes = [unit_with(left) for left in (50.0, 1.0, 0.4, 0.2, 0.05)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] == 26
+    assert 1 <= sizes[-1] < sizes[2] < 26

@@ -13,9 +13,10 @@ from bhpt.views.formatting import loss_text
 
 _ASSUMED = (
     "Assumed: curves go on as the {predictor} expects from what was seen so far, and the "
-    "additional budget is split evenly over the arms predicted best, as many as the last column "
-    "says. A gain counts as far as such predictions came true earlier in this study. The interval "
-    "holds about 90%; that nothing better comes is always possible."
+    "additional budget goes to the most promising arms, as many as the last column says, the "
+    "better ones of which are trained on. A gain counts as far as such predictions came true "
+    "earlier in this study. The interval holds about 90%; that nothing better comes is always "
+    "possible."
 )
 
 

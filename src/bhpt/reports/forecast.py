@@ -1,11 +1,7 @@
 """What more budget is expected to buy, from joint draws of how curves go on (see `worlds`).
 
-For each amount the plan with the lowest mean outcome is reported. A larger amount may follow the
-plans of the smaller ones too, and an arm's share only grows, so the expected loss never rises
-with the budget.
-
-A plan does not look at what comes in, while the tuner decides anew after every unit: it should
-do at least as well as the forecast on average.
+Each amount is spent in every draw by a stand-in for the policy. A larger amount may also be spent
+as a smaller one was, so the expected loss never rises with the budget.
 """
 
 from collections.abc import Sequence
@@ -21,6 +17,7 @@ from bhpt.reports.hindsight import trust
 from bhpt.reports.worlds import (
     DRAWS,
     Outcome,
+    Played,
     draw_worlds,
     look_at,
     no_better,
@@ -149,11 +146,11 @@ def _outcomes(
     worlds = draw_worlds(state, predictor, memory, amounts, part)
     if worlds is None:
         return tuple(Outcome(amount, best, best, best, 0) for amount in amounts)
-    plans: dict[tuple[int, ...], None] = {}
+    played: Played | None = None
     found = []
     for amount in amounts:
         looked = look_at(state, amount)
         chance = worlds.chance(0.0 if looked is None else None, looked)
-        plans |= dict.fromkeys(worlds.plans(chance))
-        found.append(worlds.outcome(amount, chance, list(plans)))
+        played = worlds.played(chance).or_better(played)
+        found.append(worlds.outcome(amount, played))
     return tuple(found)

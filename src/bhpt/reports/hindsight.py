@@ -22,7 +22,7 @@ from bhpt.reports.worlds import draw_worlds, look_at
 from bhpt.study import State
 
 _MOMENTS = (0.35, 0.5, 0.65, 0.8)  # of the reports so far
-_USUAL = 0.17  # ρ, measured on live jobs that the predictor had never met: see docs/results.md
+_USUAL = 0.13  # ρ, measured on live jobs that the predictor had never met: see docs/results.md
 _WEIGHT = 3.0  # κ, moments that the usual ratio stands for
 _LEAST = 2  # reports before a moment
 _MOST = 1.5  # a study that always did better than promised does not double what is promised next
@@ -89,5 +89,5 @@ def _promised(before: State, predictor: Predictor) -> float | None:
     if looked is None:
         return None
     chance = worlds.chance(None, looked)
-    gain = worlds.best - worlds.played(chance, worlds.plans(chance))[0].mean()
+    gain = worlds.best - worlds.played(chance).losses.mean()
     return float(gain) if gain > 0 else None

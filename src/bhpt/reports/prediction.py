@@ -46,7 +46,8 @@ class StudyPrediction:
 
     Attributes:
         final: The best loss of the study at its end.
-        ends: The lowest loss of each arm if what is left went to it, where that is known.
+        ends: The lowest loss of each arm if what is left went to it, where that is known, as the
+            predictor says it: the reasons that are stored with decisions name the same.
     """
 
     final: Interval
@@ -99,13 +100,12 @@ def _outcome(state: State, worlds: Worlds) -> Outcome:
     """What is left is expected to buy."""
     looked = look_at(state, 0.0)
     chance = worlds.chance(0.0 if looked is None else None, looked)
-    return worlds.outcome(0.0, chance, worlds.plans(chance))
+    return worlds.outcome(0.0, worlds.played(chance))
 
 
 def _predicted(worlds: Worlds, outcome: Outcome) -> StudyPrediction:
     final = Interval(outcome.low, outcome.expected, outcome.high)
-    belief = worlds.belief
-    low, middle, high = (belief.of(row) for row in worlds.ends.quantiles(_INTERVAL))
+    low, middle, high = np.maximum(worlds.ends.quantiles(_INTERVAL), worlds.belief.floor)
     known = np.flatnonzero(np.isfinite(middle))
     ends = {int(k): Interval(float(low[k]), float(middle[k]), float(high[k])) for k in known}
     return StudyPrediction(final, ends)

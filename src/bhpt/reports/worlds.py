@@ -1,11 +1,13 @@
-"""How a study may end: joint draws by its predictor, and the best way to spend a budget in them.
+"""How a study may end: joint draws by its predictor, and a tuner that is played in each of them.
 
 Each draw is a possible world: how the most promising arms would go on, as likely together as the
-predictor says. A plan is a set of arms that share a budget evenly; its outcome in a world is the
-lowest loss that any of them reaches, or the best so far. Of several plans the one with the lowest
-mean outcome counts. Several workers cannot train one arm together, so a plan has at least as many
-arms as there are workers. Units in flight end in every world. How much of a gain is believed
-follows from what came of earlier predictions of the same study (`hindsight`).
+predictor says. What is left of the budget is spent in every world by a stand-in for the policy,
+which sees a curve only as far as it has trained it: it looks at new arms for a ninth of a full
+training, lets the better ones go on to a third, and the best of those to the end, with an equal
+share of the budget for each of these three rounds. Real policies spend a budget in about this way;
+playing one of them decision by decision would take minutes. The outcome in a world is the lowest
+loss that any arm reaches, or the best so far. Units in flight end in every world. How much of a
+gain is believed follows from what came of earlier predictions of the same study (`hindsight`).
 
 The worlds are drawn from the study as it stands, whatever budget is looked at afterwards: so
 `status`, which looks at what is left, and `forecast`, which looks at more, say the same of it.
@@ -26,12 +28,14 @@ from bhpt.study import State, look
 from bhpt.study.pricing import Prospects
 from bhpt.study.threads import one_thread
 
-DRAWS = 1000
-TAILS = (0.05, 0.95)
-_SHARED_BY = (1, 2, 3, 4, 6, 8, 12, 16)  # how many arms a plan may spread the budget over
-_CANDIDATES = 16  # arms that plans are made of, for each horizon
+DRAWS = 300
+_TAIL = 0.05  # of the worlds end lower than the low end of an interval
+_ROUNDS = 3  # of the stand-in: first looks, a second one, full trainings
+_LONGER = 3  # times the epochs of the round before
+_CANDIDATES = 48  # arms that can be looked at, for each horizon
 _WIDE = 2.0  # low ends of intervals lie this many times as far from the best as draws say
 _SEED = 2
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class Outcome:
         expected: Mean of the best loss at its end.
         low: Lower end of the 90% interval.
         high: Upper end: the best so far, since it is always possible that nothing better comes.
-        arms: How many arms the budget is spread over in the best plan, 0 if none can go on.
+        arms: How many arms get a part of the budget, on average; 0 if none can go on.
     """
 
     more: float
@@ -96,13 +100,37 @@ class Chance:
     open: BoolArray
     counts: IntArray
 
-    def epochs(self, arms: IntArray, share: int) -> IntArray:
-        """Epochs that each arm reaches if `share` arms split the budget evenly, [A]."""
-        own = self.left * self.lanes / max(share, self.workers)
-        bought = 1 + np.floor((own - self.first[arms]) / self.later[arms] + 1e-9)
-        units = np.where(self.open[arms] & (own >= self.first[arms]), bought, 0)
-        reached: IntArray = self.counts[arms] + np.maximum(units, 0).astype(np.int64) * self.unit
-        return reached
+    @property
+    def total(self) -> float:
+        """Budget to spend, of all workers together."""
+        return self.left * self.lanes
+
+    def rounds(self, arms: IntArray) -> int:
+        """How many rounds can pay for a unit of some arms by each worker."""
+        going = arms[self.open[arms]]
+        if not len(going):
+            return 1
+        units = self.total / (self.workers * float(np.median(self.first[going])))
+        return int(np.clip(units, 1, _ROUNDS))
+
+    def advance(
+        self, arms: IntArray, epochs: IntArray, target: int, own: float
+    ) -> tuple[IntArray, FloatArray]:
+        """How far arms get towards a number of epochs, and what that costs, [S, A] each.
+
+        Args:
+            arms: Which arms, [A].
+            epochs: What they have had, [S, A].
+            target: Where they are to go.
+            own: What one arm may cost.
+        """
+        later = self.later[arms]
+        first = np.where(epochs > self.counts[arms], later, self.first[arms])
+        bought = np.where(own >= first, 1 + np.floor((own - first) / later + _ROUNDING), 0)
+        units = np.minimum(-(-np.maximum(target - epochs, 0) // self.unit), bought)
+        units = np.where(self.open[arms], units, 0).astype(np.int64)
+        reached = np.where(units > 0, np.minimum(epochs + units * self.unit, target), epochs)
+        return reached, np.where(units > 0, first + (units - 1) * later, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,48 +209,62 @@ class Worlds:
             counts=self.counts,
         )
 
-    def plans(self, chance: "Chance") -> list[tuple[int, ...]]:
-        """Candidates with the best ends that a budget can reach, alone or several together.
+    def outcome(self, amount: float, played: "Played") -> "Outcome":
+        """What an amount brings, as far as that is believed."""
+        mean = min(float(self.belief.of(played.losses).mean()), self.best)  # it may be rounded
+        low = float(self.belief.low(float(np.quantile(played.losses, _TAIL))))
+        return Outcome(amount, mean, min(low, mean), self.best, played.arms)
 
-        A plan is a tuple of places among the candidates.
-        """
-        reached = chance.epochs(np.arange(self.view.arms), 1)
-        units = -(-(reached - self.counts) // self.view.unit)
-        means = self.ends.within(units).mean()[self.arms]
-        going = reached[self.arms] > self.counts[self.arms]
-        order = [int(at) for at in np.argsort(means, kind="stable") if going[at]]
-        busy = min(chance.workers, len(order))
-        shares = sorted({busy, *_SHARED_BY})
-        return [tuple(order[:n]) for n in shares if 0 < busy <= n <= len(order)]
-
-    def outcome(
-        self, amount: float, chance: "Chance", plans: Sequence[tuple[int, ...]]
-    ) -> "Outcome":
-        """What the plan with the lowest mean outcome brings, as far as that is believed."""
-        worlds, arms = self.played(chance, plans)
-        mean = min(float(self.belief.of(worlds).mean()), self.best)  # a mean may be rounded
-        low = float(self.belief.low(float(np.quantile(worlds, TAILS[0]))))
-        return Outcome(amount, mean, min(low, mean), self.best, arms)
-
-    def played(self, chance: "Chance", plans: Sequence[tuple[int, ...]]) -> tuple[FloatArray, int]:
-        """The plan with the lowest mean outcome: the best loss in each world, [S], and its arms."""
-        flying = np.isin(self.arms, self.view.pending)
-        at_rest = np.where(flying, self.counts[self.arms], 0)
-        worlds, arms = self._at(at_rest), 0
-        for plan in plans:
-            places = np.array(plan, np.int64)
-            epochs = at_rest.copy()
-            epochs[places] = chance.epochs(self.arms[places], len(plan))
-            played = self._at(epochs)
-            if played.mean() < worlds.mean():
-                worlds, arms = played, len(plan)
-        return worlds, arms
+    def played(self, chance: "Chance") -> "Played":
+        """Spend a budget in every world as the stand-in does."""
+        arms, counts = self.arms, self.counts[self.arms]
+        rounds = chance.rounds(arms)
+        each = chance.total / rounds
+        epochs = np.tile(counts, (len(self.paths), 1))
+        promise = self.ends.within(self.view.remaining).mean()[arms]
+        seen, spare = np.tile(promise, (len(self.paths), 1)), np.zeros(len(self.paths))
+        for coming in reversed(range(rounds)):
+            target = -(-self.view.curves.epochs // _LONGER**coming)
+            reached, prices = chance.advance(arms, epochs, target, each / chance.workers)
+            paid = _paid_in_order(seen, prices, each + spare)
+            epochs = np.where(paid, reached, epochs)
+            spare = np.maximum(each + spare - np.where(paid, prices, 0.0).sum(axis=1), 0.0)
+            seen = np.where((epochs >= target) | (paid & (prices > 0)), self._at(epochs), np.inf)
+        trained = float((epochs > counts).sum(axis=1).mean())
+        return Played(self._at(epochs).min(axis=1), int(np.ceil(trained)))
 
     def _at(self, epochs: IntArray) -> FloatArray:
-        """The best loss of the study once each candidate has had so many epochs, [S]."""
+        """The best loss of the study if one arm alone had so many epochs, [S, A]."""
         last = np.minimum(epochs, self.paths.shape[2] - 1)
-        lowest: FloatArray = self.paths[:, np.arange(len(last)), last].min(axis=1)
-        return lowest
+        losses: FloatArray = np.take_along_axis(self.paths, last[:, :, None], axis=2)[:, :, 0]
+        return losses
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """A budget that was spent in every world.
+
+    Attributes:
+        losses: The best loss of the study at its end, [S].
+        arms: How many arms were trained, on average.
+    """
+
+    losses: FloatArray
+    arms: int
+
+    def or_better(self, other: "Played | None") -> "Played":
+        """The one with the lower mean: more budget may also be spent as less was, and kept."""
+        better = other is not None and other.losses.mean() < self.losses.mean()
+        return other if better and other is not None else self
+
+
+def _paid_in_order(seen: FloatArray, prices: FloatArray, amounts: FloatArray) -> BoolArray:
+    """Arms that an amount pays for in each world, those with the lowest losses first, [S, A]."""
+    order = np.argsort(seen, axis=1, kind="stable")
+    total = np.cumsum(np.take_along_axis(prices, order, axis=1), axis=1)
+    paid = np.zeros(seen.shape, bool)
+    np.put_along_axis(paid, order, total <= amounts[:, None] * (1 + _ROUNDING), axis=1)
+    return paid & np.isfinite(seen)
 
 
 def draw_worlds(

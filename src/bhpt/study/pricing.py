@@ -25,6 +25,7 @@ MARGIN = 1.64
 """Standard deviations: about one unit in twenty takes longer than its safe prediction."""
 
 _ROUNDING = 1e-9
+_NEARLY_ALL = 0.95  # of the arms must be able to have a unit, where it could be shorter
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ def look(state: State, reruns: Reruns | None = None) -> tuple[View, Prospects] |
     known = _known_reruns(state, reruns)
     times = PaceModel.fit(_arms(state)[1], state.tried.timings)
     left = state.ledger.left - stopping(state)
-    prospects = _prospects(state, times, known, state.unit)
+    prospects = _fair_prospects(state, times, known, left)
     if not _fitting(prospects, prospects.typical, left).any():
         shorter = _shorter_unit(state, times, known, left)
         if shorter is None:
@@ -83,6 +84,23 @@ def look(state: State, reruns: Reruns | None = None) -> tuple[View, Prospects] |
     if not startable.any():
         return None
     return _view(state, prospects, startable), prospects
+
+
+def _fair_prospects(
+    state: State, times: PaceModel | None, reruns: IntArray, left: float
+) -> Prospects:
+    """Prices of units that are short enough for nearly every arm to have one.
+
+    Where units have grown, they shrink again near the end: else only arms whose epochs are cheap
+    could be started there, however bad they are.
+    """
+    training, unit = state.plan.training, state.unit
+    while True:
+        prospects = _prospects(state, times, reruns, unit)
+        fits = _fitting(prospects, prospects.safe, left)[prospects.possible]
+        if unit <= training.unit or not len(fits) or fits.mean() >= _NEARLY_ALL:
+            return prospects
+        unit = max(training.unit, unit // 2 // training.unit * training.unit)
 
 
 def stopping(state: State) -> float:
