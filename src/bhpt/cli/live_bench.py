@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from bhpt.bench.live.benchmark import LivePlan, run_live, standings
+from bhpt.bench.live.benchmark import LivePlan, regressions, run_live, standings
 from bhpt.bench.live.jobs import JOBS
 from bhpt.bench.live.predictions import LivePredictions, honesty
 from bhpt.bench.live.table import LiveRow
@@ -19,7 +19,7 @@ _POLICIES = "default,asha,asha-stop,random,optuna,smac"
 
 def live(
     out: Annotated[Path, typer.Option(help="Folder of results.csv; a benchmark goes on there.")],
-    jobs: Annotated[str, typer.Option(help="Names of jobs; all of them if not given.")] = "",
+    jobs: Annotated[str, typer.Option(help="Names of jobs; the first nine if not given.")] = "",
     policies: Annotated[
         str, typer.Option(help="Policies, and `optuna` and `smac` through their packages.")
     ] = _POLICIES,
@@ -36,9 +36,12 @@ def live(
     plan = LivePlan(names, *listed, seeds, workers, first)
     rows = run_live(plan, out, _tell, _progress)
     table = Table("budget", "policy", "mean rank", "runs", box=None)
-    for one in standings(rows):
-        table.add_row(one.budget, one.policy, f"{one.rank:.2f}", str(one.runs))
+    for place in standings(rows):
+        table.add_row(place.budget, place.policy, f"{place.rank:.2f}", str(place.runs))
     Console().print(table)
+    for one in regressions(rows):
+        if one.pairs:
+            print(f"{one.policy}: more budget ended worse in {one.worse} of {one.pairs} pairs")
     print(f"{len(rows)} rows in {out / 'results.csv'}")
     asked = {row.run for row in rows}
     kept = [one for one in LivePredictions(out).rows() if one.run in asked]

@@ -1,7 +1,8 @@
 """A live benchmark: jobs x policies x budgets x seeds that the table does not have yet."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -142,4 +143,48 @@ def standings(rows: list[LiveRow]) -> list[Standing]:
         ranks = (below + (ties + 1) / 2).mean(axis=0)
         order = np.argsort(ranks, kind="stable")
         found += [Standing(policies[i], budget, float(ranks[i]), len(whole)) for i in order]
+    return found
+
+
+@dataclass(frozen=True)
+class Regressions:
+    """How often a policy ended worse with a larger budget than with the next smaller one.
+
+    Attributes:
+        policy: Its name.
+        pairs: Runs of a job and a seed at two budgets, one after the other in size.
+        worse: Of these, how many ended worse by more than `NOISE` with the larger one.
+    """
+
+    policy: str
+    pairs: int
+    worse: int
+
+
+NOISE = 0.01
+"""Of a loss: smaller differences between two budgets are none."""
+
+
+def regressions(rows: list[LiveRow]) -> list[Regressions]:
+    """How often more budget ended worse, by policy; epochs and seconds are never compared."""
+    losses = {row.run: row.loss for row in rows}
+    policies = sorted({row.run.policy for row in rows})
+    steps = [
+        pair
+        for timed in (False, True)
+        for pair in pairwise(
+            sorted({r.run.budget for r in rows if amount(r.run.budget)[1] is timed}, key=amount)
+        )
+    ]
+    found = []
+    for policy in policies:
+        pairs = [
+            (losses[run], losses[larger])
+            for run in losses
+            for small, large in steps
+            if run.policy == policy and run.budget == small
+            if (larger := replace(run, budget=large)) in losses
+        ]
+        worse = sum(large > small + NOISE * abs(small) for small, large in pairs)
+        found.append(Regressions(policy, len(pairs), worse))
     return found

@@ -197,7 +197,98 @@ JOBS = (
         30,
     ),
 )
-_BY_NAME = {job.name: job for job in JOBS}
+
+KEPT = (
+    LiveJob(
+        "random-features",
+        f"{_HERE}.kept_jobs:RandomFeatures",
+        "numpy",
+        {
+            "lr": (1e-3, 30.0, "log"),
+            "momentum": (0.0, 0.99),
+            "gamma": (1e-3, 1.0, "log"),
+            "n_components": (16, 400, "log"),
+            "l2": (1e-7, 1e-1, "log"),
+            "batch_size": (8, 200, "log"),
+        },
+        {
+            "lr": 1.0,
+            "momentum": 0.9,
+            "gamma": 0.03,
+            "n_components": 100,
+            "l2": 1e-4,
+            "batch_size": 32,
+        },
+        40,
+    ),
+    LiveJob(
+        "sgd-regression",
+        f"{_HERE}.kept_jobs:SgdRegression",
+        "sklearn",
+        {
+            "alpha": (1e-7, 1e-1, "log"),
+            "eta0": (1e-5, 0.1, "log"),
+            "power_t": (0.05, 0.9),
+            "penalty": ["l2", "l1", "elasticnet"],
+            "degree": (1, 3),
+            "loss": ["squared_error", "huber", "epsilon_insensitive"],
+        },
+        {
+            "alpha": 1e-4,
+            "eta0": 0.01,
+            "power_t": 0.25,
+            "penalty": "l2",
+            "degree": 1,
+            "loss": "squared_error",
+        },
+        30,
+    ),
+    LiveJob(
+        "lightgbm-regression",
+        f"{_HERE}.kept_jobs:LightgbmRegression",
+        "lightgbm",
+        {
+            "learning_rate": (0.003, 1.0, "log"),
+            "num_leaves": (2, 64, "log"),
+            "min_child_samples": (1, 100, "log"),
+            "feature_fraction": (0.2, 1.0),
+            "lambda_l2": (1e-3, 100.0, "log"),
+        },
+        {
+            "learning_rate": 0.1,
+            "num_leaves": 31,
+            "min_child_samples": 20,
+            "feature_fraction": 1.0,
+            "lambda_l2": 1e-3,
+        },
+        40,
+    ),
+    LiveJob(
+        "lstm",
+        f"{_HERE}.torch_jobs:Lstm",
+        "torch",
+        {
+            "learning_rate": (1e-4, 0.3, "log"),
+            "hidden_size": (4, 32, "log"),
+            "batch_size": (16, 200, "log"),
+            "beta1": (0.5, 0.99),
+            "weight_decay": (1e-6, 1e-1, "log"),
+            "clip_norm": (0.05, 10.0, "log"),
+        },
+        {
+            "learning_rate": 1e-3,
+            "hidden_size": 16,
+            "batch_size": 32,
+            "beta1": 0.9,
+            "weight_decay": 1e-6,
+            "clip_norm": 1.0,
+        },
+        40,
+    ),
+)
+"""Jobs on which nothing was set; `bhpt bench live --jobs` names them to run them."""
+
+_BY_NAME = {job.name: job for job in (*JOBS, *KEPT)}
 
 
 def find(name: str) -> LiveJob:
