@@ -30,10 +30,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bhpt.beliefs import experts
+from bhpt.beliefs.learned.arm_opinions import ask_experts, expected
 from bhpt.beliefs.learned.features import OPINIONS
 from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.beliefs.learned.network import preferences, trunk
-from bhpt.beliefs.learned.network_inputs import ask_experts, expected, see
+from bhpt.beliefs.learned.network_inputs import see
 from bhpt.beliefs.learned.passport import Training
 from bhpt.beliefs.learned.schema import ARM_FEATURES, STUDY_FEATURES, arm_column
 from bhpt.beliefs.learned.weights import (

@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bhpt.beliefs.scale import Scale, starting_level
-from bhpt.domain import Curves, Misuse
+from bhpt.domain import Curves, Misuse, View
 
 SCALES = [Scale("identity", False), Scale("linear", False), Scale("linear"), Scale("log")]
 
@@ -59,16 +59,21 @@ def test_an_unknown_start_is_a_little_above_the_first_losses() -> None:
     assert -0.4 < Curves.of([[-0.5, -0.9], [-0.4]], 4).untrained < 0
 
 
+def level(curves: Curves, untrained: float | None, unit: int) -> float:
+    ones, nothing = np.ones(curves.arms), np.zeros((curves.arms, 1))
+    return starting_level(View(curves, unit, 1.0, ones, nothing, untrained))
+
+
 def test_improvements_count_from_where_most_curves_start() -> None:
     """From ℓ_0; from the middle one of the first units where that is above it."""
     curves = Curves.of([[5.0, 3.0, 2.0], [9.0, 6.0], [7.0], [np.nan, np.inf]], 6)
-    assert starting_level(curves, 8.0, 1) == 8.0
-    assert starting_level(curves, 1.0, 1) == 5.0  # of 1 (which has failed), 5, 7 and 9
-    assert starting_level(curves, 1.0, 2) == 3.0  # the best loss of a first unit counts
-    assert starting_level(curves, None, 1) == curves.untrained
-    assert starting_level(Curves.empty(3, 6), 2.0, 1) == 2.0
+    assert level(curves, 8.0, 1) == 8.0
+    assert level(curves, 1.0, 1) == 5.0  # of 1 (which has failed), 5, 7 and 9
+    assert level(curves, 1.0, 2) == 3.0  # the best loss of a first unit counts
+    assert level(curves, None, 1) == curves.untrained
+    assert level(Curves.empty(3, 6), 2.0, 1) == 2.0
     exploded = Curves.of([[1e30, 0.5], [1e25], [3.0]], 6)
-    assert starting_level(exploded, 1.0, 1) == 1.0
+    assert level(exploded, 1.0, 1) == 1.0
 
 
 def test_unknown_scales_are_refused() -> None:

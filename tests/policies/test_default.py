@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bhpt.beliefs.learned.network_inputs import names_tell
+from bhpt.beliefs.learned.arm_opinions import names_tell
 from bhpt.beliefs.learned.weights import shipped_policy, without_names
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import packaged

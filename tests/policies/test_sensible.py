@@ -88,8 +88,16 @@ def test_where_nobody_has_a_chance_the_policy_decides() -> None:
     assert chosen(guard([0.9, 0.9, 0.9]), view_of([[0.9], [0.5], [0.6]])) == 0
 
 
-def test_an_arm_about_which_nothing_is_predicted_may_be_run() -> None:
-    assert chosen(guard([0.9, np.nan, 0.9]), view_of([[0.9], [0.5], []])) == 1
+def test_an_untried_arm_about_which_nothing_is_predicted_may_be_run() -> None:
+    assert chosen(guard([0.9, 0.9, np.nan]), view_of([[0.9], [0.5], []])) == 2
+    nothing = [np.nan, np.nan, np.nan]
+    assert chosen(guard(nothing), view_of([[0.9], [0.5], [0.6]])) == 0
+
+
+def test_a_tried_arm_that_is_not_looked_at_is_no_better_than_those_that_are() -> None:
+    """Of many arms, the predictor looks at the best: the others are no way out."""
+    assert chosen(guard([0.9, np.nan, 0.9]), view_of([[0.9], [0.5], [0.6]])) == 0
+    assert chosen(guard([0.9, np.nan, 0.4]), view_of([[0.9], [0.5], [0.6]])) == 2
 
 
 def test_before_the_first_loss_the_policy_decides() -> None:

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from bhpt.domain import Curves, FloatArray, Misuse
+from bhpt.domain import Curves, FloatArray, Misuse, Slot, View
 from bhpt.domain.curves import EXPLODED
 
 ScaleName = Literal["identity", "linear", "log"]
@@ -118,25 +118,27 @@ def untrained_loss(curves: Curves, known: float | None) -> float:
     return curves.untrained if known is None else known
 
 
-def starting_level(curves: Curves, known: float | None, unit: int) -> float:
+def starting_level(view: View) -> float:
     """The loss from which the improvements of a study are counted.
 
     Usually ℓ_0. Where most curves start above it (ℓ_0 is then that of a trivial model, which the
     first units do not reach), it is the middle one of the losses after an arm's first unit: what
     is gained on the way down to ℓ_0 tells arms apart, too. An arm that has failed, or is very far
     above ℓ_0, counts as one at ℓ_0 here.
-
-    Args:
-        curves: What the study has shown.
-        known: ℓ_0; None if nobody reported it.
-        unit: Epochs of a unit.
     """
-    start = untrained_loss(curves, known)
-    tried = curves.counts > 0
-    firsts = curves.losses[tried, :unit]
-    if known is None or not firsts.size:
+    if view.untrained is None:
+        return view.curves.untrained
+    inputs = (view.curves, view.untrained, view.unit)
+    slot: Slot[float] = Slot("starting level")
+    return view.memory.recall(slot, inputs, lambda: _level_of_first_units(*inputs))
+
+
+def _level_of_first_units(curves: Curves, start: float, unit: int) -> float:
+    """The middle one of the losses after each arm's first unit, but at least ℓ_0."""
+    if not len(curves.visited):
         return start
-    seen = np.arange(firsts.shape[1]) < curves.counts[tried, None]
+    firsts = curves.losses[:, :unit]
+    seen = np.arange(firsts.shape[1]) < curves.counts[:, None]
     lowest = np.where(seen & np.isfinite(firsts), firsts, np.inf).min(axis=1)
     shown = np.where(lowest < start + _FAR * abs(start), lowest, start)
     middle = (len(shown) - 1) // 2

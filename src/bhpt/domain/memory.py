@@ -40,8 +40,9 @@ class Memory:
 
         Args:
             slot: Where it is kept.
-            inputs: Everything that the value depends on. Arrays are compared by their numbers;
-                one that is the same object is the same, since arrays of a view never change.
+            inputs: Everything that the value depends on. Arrays are compared by their numbers,
+                unless they are the same object or read-only views of the same memory: arrays of
+                a view never change.
             make: Makes the value.
         """
         kept = self._kept.get(slot)
@@ -64,5 +65,19 @@ def _same(left: object, right: object) -> bool:
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
         if left.dtype != right.dtype or left.shape != right.shape:
             return False
+        if _share_memory(left, right):
+            return True
         return bool(np.array_equal(left, right, equal_nan=left.dtype.kind == "f"))
     return type(left) is type(right) and bool(left == right)
+
+
+def _share_memory(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> bool:
+    """Whether two arrays of one shape are the same numbers in memory that nobody writes to.
+
+    The rows of a list that grows are such views, new ones for every list: comparing all their
+    numbers would cost as much as there are arms.
+    """
+    if left.flags.writeable or right.flags.writeable or left.strides != right.strides:
+        return False
+    mine, other = left.__array_interface__["data"], right.__array_interface__["data"]
+    return bool(mine[0] == other[0])

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bhpt.beliefs.experts import Advice
+from bhpt.beliefs.learned.arm_opinions import names_tell
 from bhpt.beliefs.learned.ends import LearnedPredictor
 from bhpt.beliefs.learned.network import preferences, trunk
-from bhpt.beliefs.learned.network_inputs import Sight, experts_advice, names_tell, see
+from bhpt.beliefs.learned.network_inputs import Sight, experts_advice, see
 from bhpt.beliefs.learned.weights import NetworkWeights, shipped, shipped_policy
 from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import BoolArray, FloatArray, View

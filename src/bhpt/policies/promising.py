@@ -47,7 +47,7 @@ class Promising(PredictingPolicy):
             return None
         best_end = float(mean[known].min())
         value = np.where(view.choosable & known, ends.mean_at_most(best_end), np.inf)
-        gained = starting_level(view.curves, view.untrained, view.unit) - view.curves.best
+        gained = starting_level(view) - view.curves.best
         if value.min() >= best_end - _ALIKE * gained:
             return None
         best = np.flatnonzero(value <= value.min() + _ALIKE * gained)

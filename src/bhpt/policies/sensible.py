@@ -15,7 +15,7 @@ import numpy as np
 
 from bhpt.beliefs.experts import Advice
 from bhpt.beliefs.predictor import Ends, Predictor
-from bhpt.domain import BoolArray, View
+from bhpt.domain import BoolArray, Memory, Slot, View
 from bhpt.policies.interface import (
     AdvisedPolicy,
     Decision,
@@ -59,8 +59,18 @@ class SensiblePolicy(PredictingPolicy):
         hopeful = hopeful_arms(view, ends)
         if hopeful[decision.arm] or not hopeful.any():
             return decision
-        again = self.chooser.decide(replace(view, startable=hopeful))
+        again = self.chooser.decide(_restricted(view, hopeful))
         return decision if again is None else Decision(again.arm, lambda: _shown(again, ends))
+
+
+def _restricted(view: View, hopeful: BoolArray) -> View:
+    """The view with some arms alone.
+
+    It has a memory of its own within the study's: what is prepared for all arms is not lost to
+    what is prepared for these.
+    """
+    slot: Slot[Memory] = Slot("memory of hopeful arms")
+    return replace(view, startable=hopeful, memory=view.memory.recall(slot, (), Memory))
 
 
 def _shown(decision: Decision, ends: Ends) -> Explanation:
@@ -75,8 +85,12 @@ def _shown(decision: Decision, ends: Ends) -> Explanation:
 def hopeful_arms(view: View, ends: Ends) -> BoolArray:
     """Arms that can run and whose chance to end below the best so far is not negligible, [K].
 
-    An arm about which nothing is predicted counts as hopeful.
+    An untried arm about which nothing is predicted counts as hopeful. A tried one does not, unless
+    nothing is predicted of any: a predictor that looks at some of many arms looks at the best.
     """
     low = ends.quantiles([NEGLIGIBLE])[0]
-    hopeful: BoolArray = view.choosable & ~(low >= view.curves.best)
+    unknown = np.isnan(low)
+    if not unknown.all():
+        unknown &= view.curves.count_by_arm == 0
+    hopeful: BoolArray = view.choosable & (unknown | (low < view.curves.best))
     return hopeful

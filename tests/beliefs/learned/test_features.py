@@ -9,16 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bhpt.beliefs import experts
+from bhpt.beliefs.learned.arm_opinions import expected as expected_of
 from bhpt.beliefs.learned.features import NOISE, OPINIONS, Geometry, Moment, features, geometry
+from bhpt.beliefs.learned.looked_at import looked_at
 from bhpt.beliefs.learned.network import preferences, trunk
-from bhpt.beliefs.learned.network_inputs import (
-    after_trying,
-    looked_at,
-    observe,
-    see,
-    tried_too,
-)
-from bhpt.beliefs.learned.network_inputs import expected as expected_of
+from bhpt.beliefs.learned.network_inputs import after_trying, observe, see, tried_too
 from bhpt.beliefs.learned.schema import OPINION_NAMES, STUDY_FEATURES, arm_column
 from bhpt.domain import Curves, FloatArray, IntArray, Memory, View
 from bhpt.policies.learned import Learned

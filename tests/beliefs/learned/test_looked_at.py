@@ -7,13 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bhpt.beliefs.learned.network_inputs import (
-    MOST_LOOKED_AT,
-    by_standing,
-    looked_at,
-    observe,
-    see,
-)
+from bhpt.beliefs.learned.looked_at import MOST_LOOKED_AT, by_standing, looked_at
+from bhpt.beliefs.learned.network_inputs import observe, see
 from bhpt.domain import Curves, IntArray, Memory, View
 from tests.beliefs.learned.cases import KNOWING, curves_of
 

@@ -19,8 +19,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from bhpt.beliefs.learned.features import Geometry, Moment, features
+from bhpt.beliefs.learned.looked_at import last_choice, looked_at
 from bhpt.beliefs.learned.network import EDGES, histogram, trunk
-from bhpt.beliefs.learned.network_inputs import at_rest, looked_at, observe
+from bhpt.beliefs.learned.network_inputs import at_rest, observe
 from bhpt.beliefs.learned.weights import NetworkWeights
 from bhpt.beliefs.predictor import lowest_possible
 from bhpt.beliefs.scale import starting_level
@@ -146,8 +147,9 @@ class LearnedPredictor:
 
     def _predicted(self, view: View) -> "HistogramEnds":
         rest = at_rest(view)
-        rows = looked_at(rest, self.weights)
-        sighting = Sighting(rest, rows, *observe(rest, rows, self.weights))
+        rows = looked_at(view, self.weights)
+        settled = last_choice(view).visited
+        sighting = Sighting(rest, rows, *observe(rest, rows, self.weights, settled))
         return HistogramEnds(view, self, sighting, view.horizon)
 
     def histogram(self, sighting: Sighting, horizon: IntArray) -> Histogram:
@@ -156,7 +158,7 @@ class LearnedPredictor:
         gained = moment.q[np.arange(len(sighting.rows)), moment.n]
         scale = float(gained.max(initial=0.0))
         chances = self._chances(sighting, horizon) if scale else np.zeros((len(gained), len(_LOW)))
-        now = starting_level(view.curves, view.untrained, view.unit) - gained
+        now = starting_level(view) - gained
         return Histogram(sighting.rows, chances, now, scale, lowest_possible(view))
 
     def _chances(self, sighting: Sighting, horizon: IntArray) -> FloatArray:

@@ -17,7 +17,7 @@ _TINY = 1e-12  # a root has no slope at zero
 
 
 def opinions(xp: Xp, weights: Weights, tokens: Array) -> Array:
-    """Scores of each arm, 0 where nothing is known about it, [K, OPINIONS].
+    """Opinions about each arm, 0 where nothing is known about it, [K, OPINIONS].
 
     The columns (`schema.OPINION_NAMES`): its expected rank at its end among the other arms, from
     -1/2 to 1/2; how likely it is to be among the very best; its expected rank early on; and the
@@ -28,13 +28,23 @@ def opinions(xp: Xp, weights: Weights, tokens: Array) -> Array:
         weights: Of all networks, stacked along their first axis.
         tokens: Of each arm, those that are absent zero, [K, N, F].
     """
+    return relative(xp, scores(xp, weights, tokens), has_tokens(tokens))
+
+
+def scores(xp: Xp, weights: Weights, tokens: Array) -> Array:
+    """What each network says of each arm, whatever the other arms are, [E, K, OPINIONS - 1]."""
     arms, names, size = tokens.shape
     read = _layer(weights, "reader_token", tokens.reshape(arms * names, size))
-    return judged(xp, weights, read.reshape(len(read), arms, names, -1), tokens[:, :, :1])
+    return _judged(xp, weights, read.reshape(len(read), arms, names, -1), tokens[:, :, :1])
+
+
+def has_tokens(tokens: Array) -> Array:
+    """Whether anything is known of each arm, [K]."""
+    return tokens[:, :, :1].sum(axis=(1, 2)) > 0
 
 
 def judged(xp: Xp, weights: Weights, read: Array, present: Array) -> Array:
-    """Scores of each arm from its tokens after the first layer, [K, OPINIONS].
+    """Opinions about each arm from its tokens after the first layer, [K, OPINIONS].
 
     Args:
         xp: NumPy or JAX's twin of it.
@@ -42,6 +52,10 @@ def judged(xp: Xp, weights: Weights, read: Array, present: Array) -> Array:
         read: Tokens times `reader_token`, with its bias, [E, K, N, H].
         present: 1 for the tokens that an arm has, [K, N, 1].
     """
+    return relative(xp, _judged(xp, weights, read, present), present.sum(axis=(1, 2)) > 0)
+
+
+def _judged(xp: Xp, weights: Weights, read: Array, present: Array) -> Array:
     networks, arms, names, _ = read.shape
     read = smooth(xp, read) * present
     context = read.sum(axis=2) @ weights["reader_context"]  # [E, K, H]
@@ -49,12 +63,22 @@ def judged(xp: Xp, weights: Weights, read: Array, present: Array) -> Array:
     again = again.reshape(networks, arms, names, -1) + context[:, :, None, :]
     again = (smooth(xp, again) * present).sum(axis=2)
     hidden = smooth(xp, _layer(weights, "reader_hidden", again))
-    scores = hidden @ weights["reader_output"]
-    scores = scores - scores.mean(axis=1, keepdims=True)
-    spread = xp.mean((scores[:, :, 0] - scores[:, :, 0].mean(axis=0)) ** 2, axis=0)
+    return hidden @ weights["reader_output"]
+
+
+def relative(xp: Xp, scored: Array, known: Array) -> Array:
+    """Opinions about some arms among each other, from what each network says of them.
+
+    Args:
+        xp: NumPy or JAX's twin of it.
+        scored: What `scores` says of them, [E, K, OPINIONS - 1].
+        known: Whether anything is known of each, [K].
+    """
+    scored = scored - scored.mean(axis=1, keepdims=True)
+    spread = xp.mean((scored[:, :, 0] - scored[:, :, 0].mean(axis=0)) ** 2, axis=0)
     spread = xp.sqrt(spread + _TINY)
-    found = xp.concatenate([scores.mean(axis=0), spread[:, None]], axis=1)
-    return found * (present.sum(axis=(1, 2)) > 0)[:, None]
+    found = xp.concatenate([scored.mean(axis=0), spread[:, None]], axis=1)
+    return found * known[:, None]
 
 
 def _layer(weights: Weights, name: str, inputs: Array) -> Array:

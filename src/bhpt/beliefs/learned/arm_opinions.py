@@ -1,0 +1,211 @@
+"""What experts expect of the arms of a view, before and while they are trained.
+
+The networks that read names say something of each arm alone, so that is worked out once an arm
+and kept while arms are added to the study. What is expected of an arm beside the others follows
+from it for any choice of arms.
+
+Notation:
+    K  arms, R  some of them, N  hyper-parameters, F  numbers of a token, E  networks or experts
+"""
+
+import numpy as np
+
+from bhpt.beliefs import experts
+from bhpt.beliefs.learned.features import OPINIONS, UNSURE
+from bhpt.beliefs.learned.name_opinions import has_tokens, relative, scores
+from bhpt.beliefs.learned.network import Weights
+from bhpt.beliefs.learned.weights import NetworkWeights
+from bhpt.domain import Curves, FloatArray, IntArray, Slot, View
+from bhpt.domain.memory import all_same
+
+SOME = 2000
+"""Arms that are judged beside each other at most; of more, those that are asked about are."""
+
+_BLOCK = 16  # added arms that are read together
+_EVERY_BITS = 3  # experts are weighed at every report up to 7, every second up to 15, and so on
+
+
+def names_tell(view: View, trained: NetworkWeights) -> bool:
+    """Whether experts have an opinion about these arms, before anything is trained."""
+    named = tokens_read(view, trained)
+    if named is None:
+        return False
+    first = np.arange(min(view.arms, SOME))
+    slot: Slot[bool] = Slot("names tell", trained)
+    inputs = (named[: len(first)], _first(view.earlier, len(first)))
+    return view.memory.recall(
+        slot, inputs, lambda: float(at_first(view, first, trained)[:, 0].std()) > UNSURE
+    )
+
+
+def tokens_read(view: View, trained: NetworkWeights) -> FloatArray | None:
+    """Tokens of the hyper-parameters, if there are any and the network reads them, [K, N, F]."""
+    return view.tokens if trained.knows_names else None
+
+
+def at_first(view: View, rows: IntArray, trained: NetworkWeights) -> FloatArray:
+    """What experts together expect of some arms before anything is shown, [R, OPINIONS].
+
+    Nothing where names are not read.
+    """
+    named = tokens_read(view, trained)
+    if named is None:
+        return np.zeros((len(rows), OPINIONS))
+    asked = _ask(view, named, rows, trained)
+    return experts.combined(asked, experts.weights(asked, []))
+
+
+def expected(view: View, rows: IntArray, trained: NetworkWeights) -> FloatArray:
+    """What experts together expect of some arms, [R, OPINIONS].
+
+    Without earlier studies this is the same for a whole study, as in training, where the network
+    learns how far to trust it. What earlier studies say was not part of training, so with them each
+    expert is trusted as far as it has been right about what the study had shown when its reports
+    last reached one of a growing series of counts.
+    """
+    named = tokens_read(view, trained)
+    if named is None:
+        return np.zeros((len(rows), OPINIONS))
+    said = asked(view, named, rows, trained)
+    if view.earlier is None:
+        return experts.combined(said, experts.weights(said, []))
+    curves = _weighing(view)
+    together: Slot[FloatArray] = Slot("opinion of all experts", trained)
+    shown = (said, curves.counts, curves.visited, curves.losses)
+    return view.memory.recall(
+        together, shown, lambda: experts.combined(said, trust(view, rows, said))
+    )
+
+
+def trust(view: View, rows: IntArray, said: FloatArray) -> FloatArray:
+    """How far each expert is trusted in what it says of some arms, [E]."""
+    shown = [] if view.earlier is None else standings(_weighing(view), view.unit, rows)
+    return experts.weights(said, shown)
+
+
+def standings(curves: Curves, unit: int, rows: IntArray) -> list[experts.Standing]:
+    """How those of some arms that were tried rank, by their places."""
+    place = np.full(curves.arms, -1)
+    place[rows] = np.arange(len(rows))
+    return [standing.of(place) for standing in experts.standings(curves, unit)]
+
+
+def _weighing(view: View) -> Curves:
+    """What the study had shown when its experts were last weighed."""
+    return view.curves.first(_weighed_at(len(view.curves.reports)))
+
+
+def ask_experts(named: FloatArray, earlier: FloatArray | None, trained: Weights) -> FloatArray:
+    """The opinion of every expert about some arms, in the order of `EXPERTS`, [E, R, OPINIONS].
+
+    Args:
+        named: Tokens of the arms, [R, N, F].
+        earlier: Their expected ranks by earlier studies, if there are any, [R].
+        trained: Networks that read names.
+    """
+    return _opinions(scores(np, trained, named), named, earlier)
+
+
+def _opinions(scored: FloatArray, named: FloatArray, earlier: FloatArray | None) -> FloatArray:
+    return np.stack(
+        [
+            relative(np, scored, has_tokens(named)),
+            experts.from_scores(experts.closeness_to_defaults(named)),
+            experts.from_scores(experts.closeness_to_middle(named)),
+            experts.from_ranks(np.zeros(len(named)) if earlier is None else earlier),
+        ]
+    )
+
+
+def asked(view: View, named: FloatArray, rows: IntArray, trained: NetworkWeights) -> FloatArray:
+    """The opinion of every expert about some arms, [E, R, OPINIONS].
+
+    All arms of a study of few are judged beside each other, so that another choice of them costs
+    nothing.
+    """
+    slot: Slot[FloatArray] = Slot("opinions of experts", trained)
+    if view.arms <= SOME:
+        every = np.arange(view.arms)
+        inputs: tuple[object, ...] = (named, view.earlier)
+        return view.memory.recall(slot, inputs, lambda: _ask(view, named, every, trained))[:, rows]
+    inputs = (named[rows], _part(view.earlier, rows))
+    return view.memory.recall(slot, inputs, lambda: _ask(view, named, rows, trained))
+
+
+def _ask(view: View, named: FloatArray, rows: IntArray, trained: NetworkWeights) -> FloatArray:
+    """The opinion of every expert about some arms beside each other, [E, R, OPINIONS]."""
+    earlier = _part(view.earlier, rows)
+    if view.started_with > SOME:
+        return ask_experts(named[rows], earlier, trained)
+    slot: Slot[ReaderScores] = Slot("scores of arms", trained)
+    inputs = (view.started_with,)
+    kept = view.memory.recall(slot, inputs, lambda: ReaderScores(trained, view.started_with))
+    return _opinions(kept.of(named, rows), named[rows], earlier)
+
+
+class ReaderScores:
+    """What the networks that read names say of each arm, worked out once an arm.
+
+    The first arms are read together, those that are added in blocks, a block that is not full
+    with zeros behind it: so what is said of an arm does not depend, to the last bit, on when it
+    was asked for.
+
+    Args:
+        trained: The networks.
+        first: Arms that the study began with.
+    """
+
+    def __init__(self, trained: Weights, first: int) -> None:
+        self._trained = trained
+        self._first = first
+        self._tokens: FloatArray | None = None
+        self._kept: dict[int, tuple[int, FloatArray]] = {}  # block: its arms, what is said of them
+
+    def of(self, tokens: FloatArray, rows: IntArray) -> FloatArray:
+        """What is said of some arms, [E, R, OPINIONS - 1].
+
+        Args:
+            tokens: Of all arms, [K, N, F].
+            rows: Which arms.
+        """
+        self._follow(tokens)
+        blocks = np.where(rows < self._first, 0, 1 + (rows - self._first) // _BLOCK)
+        needed, place = np.unique(blocks, return_inverse=True)
+        read = [self._block(tokens, int(block)) for block in needed]
+        starts = np.cumsum([0, *(one.shape[1] for one in read[:-1])])
+        inside = np.where(blocks == 0, rows, (rows - self._first) % _BLOCK)
+        return np.concatenate(read, axis=1)[:, starts[place] + inside]
+
+    def _follow(self, tokens: FloatArray) -> None:
+        """Forget everything if these are not the tokens of before with some added."""
+        known = self._tokens
+        if known is not None:
+            count = min(len(known), len(tokens))
+            if not all_same((known[:count],), (tokens[:count],)):
+                self._kept = {}
+        self._tokens = tokens
+
+    def _block(self, tokens: FloatArray, block: int) -> FloatArray:
+        start = 0 if block == 0 else self._first + _BLOCK * (block - 1)
+        size = self._first if block == 0 else _BLOCK
+        arms = tokens[start : start + size]
+        filled, said = self._kept.get(block, (0, np.zeros(0)))
+        if filled != len(arms):
+            behind = np.zeros((size - len(arms), *arms.shape[1:]), arms.dtype)
+            said = scores(np, self._trained, np.concatenate([arms, behind]))
+            self._kept[block] = (len(arms), said)
+        return said
+
+
+def _part(values: FloatArray | None, rows: IntArray) -> FloatArray | None:
+    return None if values is None else values[rows]
+
+
+def _first(values: FloatArray | None, count: int) -> FloatArray | None:
+    return None if values is None else values[:count]
+
+
+def _weighed_at(reports: int) -> int:
+    """The last count of reports at which experts are weighed: all of few, then ever fewer."""
+    step = 1 << max(reports.bit_length() - _EVERY_BITS, 0)
+    return reports - reports % step

@@ -1,0 +1,206 @@
+"""Which arms the networks look at: all of few, of many a bounded number that matters.
+
+So a decision takes as long in a study of many thousand units as in a short one. Of very many
+untried arms those are looked at that come first in an order drawn by chance, with some that are
+expected to be good in front; of very many tried arms those in flight, those reported lately, the
+leader, and the best of each stage of training.
+
+What follows from the choice (distances, covariances) costs more than a decision, so from some
+length of a study on the choice is made anew only every few units. In between the same arms are
+looked at: whatever is chosen is one of them. It is a function of the view alone: which units had
+been decided, and about which of them had been reported, when the last such moment was.
+
+With very many workers, the arms in flight at that moment and those reported since would be most
+of what is looked at. Then only the best of them are.
+
+Notation:
+    K  arms, R  arms looked at, V  arms that have been tried
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bhpt.beliefs.learned.arm_opinions import SOME, at_first, names_tell, tokens_read
+from bhpt.beliefs.learned.weights import NetworkWeights
+from bhpt.domain import BoolArray, Curves, FloatArray, IntArray, Slot, View
+
+MOST_LOOKED_AT = 272
+"""Arms; more only where very many are in flight."""
+
+_LEAST_TRIED = 92  # of more tried arms, as many are looked at, however many others
+_MOST_UNTRIED = 100  # of more untried arms, as many are looked at, as in training
+_SHORT = 128  # units: in a study that has decided on no more, the choice is always made anew
+_EVERY = 16  # units, in a longer one
+_EVERY_AT_MOST = 64  # units, with many workers
+_MANY_WORKERS = 64  # with more, not all arms in flight are looked at
+_BUSY = 40  # but so many of them
+_LIKED = 50  # of the untried arms, the best by their names are looked at first
+_CHANCE = 5  # the stream of random numbers that orders untried arms
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When the arms looked at were last chosen anew.
+
+    Attributes:
+        reports: How many units had been reported, about.
+        visited: How many arms these were.
+        decided: Units decided since.
+        step: Units from one such moment to the next.
+        crowded: Whether there are too many workers to look at all arms in flight.
+    """
+
+    reports: int
+    visited: int
+    decided: int
+    step: int
+    crowded: bool
+
+
+def last_choice(view: View) -> Moment:
+    """When the arms looked at were last chosen anew."""
+    workers = max(view.lanes, view.split)
+    told = len(view.curves.reports)
+    crowded = workers > _MANY_WORKERS and view.arms > MOST_LOOKED_AT
+    if view.step < _SHORT:
+        return Moment(told, len(view.curves.visited), 0, 1, crowded)
+    step = min(-(-workers // _EVERY) * _EVERY, _EVERY_AT_MOST)
+    decided = view.step % step
+    reports = min(max(view.step - decided - (workers - 1), 0), told)
+    rows = view.curves.reports[:reports, 0]
+    return Moment(reports, int(rows.max(initial=-1)) + 1, decided, step, crowded)
+
+
+def looked_at(view: View, trained: NetworkWeights) -> IntArray:
+    """Arms that the network looks at, in order, [R]."""
+    chosen = last_choice(view)
+    tried = _mask(view.arms, view.curves.visited[: chosen.visited])
+    active, busy = _active(view, chosen)
+    untried = _untried(view, chosen, tried, active, busy, trained)
+    room = max(MOST_LOOKED_AT - int(np.count_nonzero(untried)), _LEAST_TRIED)
+    if np.count_nonzero(tried) > room:
+        tried = _worth_a_look(view, chosen, active, busy, room)
+    rows = tried | untried
+    if not (rows & view.choosable).any():  # as many run as are looked at, or the best are done
+        rows |= _can_run(view, chosen, room)
+    return np.flatnonzero(rows)
+
+
+def _untried(
+    view: View,
+    chosen: Moment,
+    tried: BoolArray,
+    active: BoolArray,
+    busy: BoolArray,
+    trained: NetworkWeights,
+) -> BoolArray:
+    """Which of the arms are looked at that had not been tried when the choice was made, [K].
+
+    The active ones, and a number of others that can be tried. Some others are spare: when one of
+    them has been decided on, it is active, and the choice is still the same.
+    """
+    taken = active & ~tried
+    others = view.choosable & ~(tried | active | busy)
+    spare = chosen.step - int(np.count_nonzero(taken)) % chosen.step if chosen.step > 1 else 0
+    if np.count_nonzero(others) > _MOST_UNTRIED + spare:
+        order = _order(view, trained)
+        others = _mask(view.arms, order[others[order]][: _MOST_UNTRIED + spare])
+    return taken | others
+
+
+def _active(view: View, chosen: Moment) -> tuple[BoolArray, BoolArray]:
+    """Arms in flight or reported lately.
+
+    Returns:
+        Those that are looked at in any case, and those of which only the best are: with very many
+        workers, all that were in flight when the choice was made. [K] each.
+    """
+    before = chosen.reports if chosen.crowded or chosen.step == 1 else chosen.reports - _EVERY
+    late = view.curves.visited[view.curves.reports[max(before, 0) :, 0]]
+    if not chosen.crowded:
+        return _mask(view.arms, view.pending, late), np.zeros(view.arms, bool)
+    ahead = max(len(view.pending) - chosen.decided, 0)
+    return _mask(view.arms, view.pending[ahead:]), _mask(view.arms, view.pending[:ahead], late)
+
+
+def _worth_a_look(
+    view: View, chosen: Moment, active: BoolArray, busy: BoolArray, room: int
+) -> BoolArray:
+    """Which of very many tried arms are looked at, about `room` of them, [K].
+
+    The active ones, the leader and the best of the busy ones; then the best of each stage of
+    training as they stood when the choice was made.
+    """
+    curves = view.curves
+    order = _standing_then(view, chosen)
+    looked = active.copy()
+    looked[curves.visited[curves.best_by_row.argmin()]] = True
+    looked[order[busy[order]][:_BUSY]] = True
+    left = room - int(np.count_nonzero(looked))
+    others = order[~(looked | busy)[order]]
+    looked[others[: max(left, 0)]] = True
+    return looked
+
+
+def _can_run(view: View, chosen: Moment, room: int) -> BoolArray:
+    """The best arms that can run, [K]."""
+    order = _standing_then(view, chosen)
+    found = _mask(view.arms, order[view.choosable[order]][: max(room // 2, 1)])
+    return found if found.any() else view.choosable
+
+
+def _standing_then(view: View, chosen: Moment) -> IntArray:
+    """Arms from the most to the least worth a look when the choice was made, [V]."""
+    curves = view.curves
+    slot: Slot[IntArray] = Slot("arms by standing")
+    return view.memory.recall(
+        slot,
+        (curves.record, chosen.reports, view.unit),
+        lambda: by_standing(curves.first(chosen.reports), view.unit),
+    )
+
+
+def by_standing(curves: Curves, unit: int) -> IntArray:
+    """Visited arms from the most to the least worth a look, [V].
+
+    An arm is compared with those of its stage, which have had as many units up to a factor of
+    two: first come the best of every stage, then the second ones, and so on.
+    """
+    units = np.maximum(-(-curves.counts // unit), 1)
+    stage = np.floor(np.log2(units)).astype(np.int64)
+    loss = curves.best_by_row
+    by_stage = np.lexsort((curves.visited, loss, stage))
+    starts = np.searchsorted(stage[by_stage], np.arange(stage.max(initial=0) + 1))
+    rank = np.empty(len(loss), np.int64)
+    rank[by_stage] = np.arange(len(loss)) - starts[stage[by_stage]]
+    order: IntArray = curves.visited[np.lexsort((curves.visited, loss, rank))]
+    return order
+
+
+def _order(view: View, trained: NetworkWeights) -> IntArray:
+    """The order in which untried arms are looked at, [K].
+
+    By chance, but first come some that are expected to end best, if names tell.
+    """
+    named = tokens_read(view, trained) if names_tell(view, trained) else None
+    slot: Slot[IntArray] = Slot("order of untried arms", trained)
+    inputs = (view.arms, view.seed, named, view.earlier)
+    return view.memory.recall(slot, inputs, lambda: _drawn_order(view, named, trained))
+
+
+def _drawn_order(view: View, named: FloatArray | None, trained: NetworkWeights) -> IntArray:
+    order = np.argsort(np.random.default_rng((view.seed, _CHANCE)).random(view.arms))
+    if named is None:
+        return order
+    said = at_first(view, order[:SOME], trained)[:, 0]
+    first = np.argsort(-said, kind="stable")[:_LIKED]
+    return np.concatenate([order[first], np.delete(order, first)])
+
+
+def _mask(arms: int, *chosen: IntArray) -> BoolArray:
+    """Which of all arms are among some, [K]."""
+    mask = np.zeros(arms, bool)
+    for some in chosen:
+        mask[some] = True
+    return mask
