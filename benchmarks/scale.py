@@ -38,8 +38,10 @@ from bhpt.policies.registry import make_policy
 from bhpt.spaces import Config
 from bhpt.storage import create_store
 from bhpt.study import MemoryLog, Study, Training
+from bhpt.study.candidates import fresh_arms
 from bhpt.study.creation import first_events
 from bhpt.study.events import ArmsAdded, Decided, Event, Observed, Outlook
+from bhpt.study.state import State, apply, fold
 from bhpt.tuning import open_study, resume, tune
 
 _EPOCHS = 100
@@ -104,35 +106,40 @@ def events_of(
     budget = Budget.parse(f"{2 * units + 1000} epochs")
     training = Training(1, _EPOCHS)
     spec = None if trainer is None else {"name": trainer}
-    created, added, *_ = first_events(space, budget, training=training, policy=policy, trainer=spec)
-    log: list[Event] = [created, added]
-    configs = list(added.configs)
-    search = created.plan.search
+    log: list[Event] = list(
+        first_events(space, budget, training=training, policy=policy, trainer=spec)
+    )
+    state = fold(log)
     rng = np.random.default_rng(1)
-    done: dict[int, int] = {}
-    fresh = rng.permutation(len(configs)).tolist()
+    fresh = rng.permutation(len(state.configs)).tolist()
     good: list[tuple[float, int]] = []
-    clock = 0.0
+    outlook = tuple(Outlook(k, 0.3, 0.1, 0.2) for k in range(5)) if policy == "default" else ()
     for number in range(units):
-        if arms is None and number and number % search.every == 0:
-            near = random_configs(search.near, number)
-            fresh += range(len(configs), len(configs) + len(near))
-            configs += near
-            log.append(ArmsAdded(tuple(near), "near", clock))
+        added = fresh_arms(state)
+        if added is not None:
+            fresh += range(len(state.configs), len(state.configs) + len(added.configs))
+            state = _logged(log, state, added)
         arm = _next_arm(rng, fresh, good)
-        index = done.get(arm, 0)
-        clock += 1.0
-        outlook = tuple(Outlook(k, 0.3, 0.1, 0.2) for k in range(5)) if policy == "default" else ()
-        log.append(Decided(number, arm, index, 1, index, 1.0, 1.0, "a benchmark", outlook, clock))
-        loss = loss_at(configs[arm], index + 1)
-        saved = Saved(index + 1, index + 1, sealed.digest, sealed.bytes) if sealed else None
-        log.append(
-            Observed(number, (loss,), unit_s * (1 + arm % 7 / 50), 0.0, 0, 1.0, saved, clock)
+        done, clock = state.count(arm), number + 1.0
+        state = _logged(
+            log,
+            state,
+            Decided(number, arm, done, 1, done, 1.0, 1.0, "a benchmark", outlook, clock),
         )
-        done[arm] = index + 1
-        if done[arm] < _EPOCHS:
+        loss = loss_at(state.configs[arm], done + 1)
+        saved = Saved(done + 1, done + 1, sealed.digest, sealed.bytes) if sealed else None
+        seconds = unit_s * (1 + arm % 7 / 50)
+        told = Observed(number, (loss,), seconds, 0.0, 0, 1.0, saved, clock)
+        state = _logged(log, state, told)
+        if done + 1 < _EPOCHS:
             insort(good, (loss, arm))
     return log
+
+
+def _logged(log: list[Event], state: State, event: Event) -> State:
+    """The state after one more event, which is logged."""
+    log.append(event)
+    return apply(state, event)
 
 
 def _next_arm(rng: np.random.Generator, fresh: list[int], good: list[tuple[float, int]]) -> int:

@@ -30,10 +30,10 @@ from benchmarks.policy.pool import NAMES, OF_VALUES, read_labels
 from benchmarks.policy.respelling import SPELLINGS, meaningless, spellings
 from bhpt.beliefs import experts
 from bhpt.beliefs.experts import closeness_to_defaults, closeness_to_middle
+from bhpt.beliefs.learned.arm_opinions import ask_experts
 from bhpt.beliefs.learned.features import OPINIONS, Array
 from bhpt.beliefs.learned.name_opinions import judged
 from bhpt.beliefs.learned.network import Weights
-from bhpt.beliefs.learned.arm_opinions import ask_experts
 from bhpt.beliefs.learned.weights import read_weights
 from bhpt.domain import FloatArray, IntArray, Misuse
 from bhpt.spaces.tokens import COLUMNS, NAME_HASH, column, hashed_name

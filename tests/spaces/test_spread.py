@@ -36,7 +36,7 @@ def test_categories_are_never_alike() -> None:
 def test_an_even_draw_holds_no_near_copies_and_known_ones_are_not_drawn_again() -> None:
     space = Space.of({"x": (0.0, 1.0), "n": (1, 3)})
     first = space.draw_apart(40, np.random.default_rng(0))
-    second = space.draw_apart(40, np.random.default_rng(1), first)
+    second = space.draw_apart(40, np.random.default_rng(1), space.encode(first))
     features = space.encode([*first, *second])
     for place, one in enumerate(features):
         assert all(_furthest(one, other) >= NEAR for other in features[:place])
@@ -47,4 +47,4 @@ def test_a_finite_space_is_drawn_until_it_is_empty() -> None:
     space = Space.of({"n": (1, 3), "a": ["x", "y"]})
     drawn = space.draw_apart(100, np.random.default_rng(0))
     assert len(drawn) == space.size == 6
-    assert space.draw_apart(100, np.random.default_rng(1), drawn) == []
+    assert space.draw_apart(100, np.random.default_rng(1), space.encode(drawn)) == []

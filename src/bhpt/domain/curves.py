@@ -37,6 +37,7 @@ class _Room:
         visited: Arm of each row, [at least V].
         losses: Losses of each row, [at least V, T].
         best: The lowest finite loss of each row, [at least V].
+        worst: The highest finite loss of each row, [at least V].
         reports: Row and number of epochs of each report, [at least N, 2].
         row_of: Row of each visited arm.
         written: N of the newest curves.
@@ -47,6 +48,7 @@ class _Room:
         self.visited = _with_room(curves.visited, 2 * rows + _LEAST)
         self.losses = _with_room(curves.losses, 2 * rows + _LEAST)
         self.best = _with_room(curves.best_by_row, 2 * rows + _LEAST)
+        self.worst = _with_room(curves.worst_by_row, 2 * rows + _LEAST)
         self.reports = _with_room(curves.reports, 2 * written + _LEAST)
         self.row_of = dict(curves.row_of)
         self.written = written
@@ -59,11 +61,14 @@ class _Room:
             self.visited = _with_room(self.visited, 2 * row)
             self.losses = _with_room(self.losses, 2 * row)
             self.best = _with_room(self.best, 2 * row)
+            self.worst = _with_room(self.worst, 2 * row)
         if arm not in self.row_of:
             self.visited[row] = arm
-            self.best[row] = np.inf
+            self.best[row], self.worst[row] = np.inf, -np.inf
         self.losses[row, start : start + len(losses)] = losses
-        self.best[row] = min([*filter(math.isfinite, losses.tolist()), self.best[row]])
+        finite = list(filter(math.isfinite, losses.tolist()))
+        self.best[row] = min([*finite, self.best[row]])
+        self.worst[row] = max([*finite, self.worst[row]])
         self.reports[self.written] = row, len(losses)
         self.row_of[arm] = row
         self.written += 1
@@ -165,6 +170,16 @@ class Curves:
         return best
 
     @cached_property
+    def worst_by_row(self) -> FloatArray:
+        """The highest finite loss of every row, minus infinity where there is none, [V]."""
+        if self._room is not None and self._room.written == len(self.reports):
+            return self._room.worst[: len(self.visited)].copy()
+        losses = self.losses[:, : self.longest]
+        usable = self.observed & np.isfinite(losses)
+        worst: FloatArray = losses.max(axis=1, initial=-np.inf, where=usable)
+        return worst
+
+    @cached_property
     def best_by_arm(self) -> FloatArray:
         """The lowest finite loss of every arm, infinity where there is none, [K]."""
         best = np.full(self.arms, np.inf)
@@ -191,11 +206,9 @@ class Curves:
         """
         if self.best >= 0:
             return 0.0
-        seen = self.losses[:, : self.longest][self.observed]
-        seen = seen[np.isfinite(seen)]
-        if seen.max() > 0 or seen.min() < -_PERCENT:
+        if self.worst_by_row.max() > 0 or self.best < -_PERCENT:
             return -math.inf
-        return -1.0 if seen.min() >= -1 else -_PERCENT
+        return -1.0 if self.best >= -1 else -_PERCENT
 
     @property
     def record(self) -> object:

@@ -98,9 +98,9 @@ class CourseMemory:
 
 def _goes_on(before: Curves, now: Curves) -> bool:
     """Whether everything that was seen before is a beginning of what is seen now."""
-    if before is now:
-        return True
     rows, reports = len(before.visited), len(before.reports)
+    if before.record is now.record and reports <= len(now.reports):
+        return True
     if not (
         np.array_equal(before.reports, now.reports[:reports])
         and np.array_equal(before.visited, now.visited[:rows])

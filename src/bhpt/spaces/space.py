@@ -5,7 +5,7 @@ Notation:
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -140,16 +140,18 @@ class Space:
         self,
         count: int,
         rng: np.random.Generator,
-        known: Sequence[Config] = (),
+        known: FloatArray | None = None,
         least: float = NEAR,
+        taken: Callable[[Config], bool] = lambda _: False,
     ) -> list[Config]:
         """Up to `count` configurations, spread evenly, without near-copies.
 
         Args:
             count: How many.
             rng: Of the draw.
-            known: Configurations of which none is to be copied either.
+            known: Encoded configurations of which no near-copy is wanted either, [K, D].
             least: How far apart any two are at least, as a part of one hyper-parameter's range.
+            taken: Whether a configuration is there already: at 0 apart, copies are told by it.
 
         Returns:
             Fewer where no more were found that are so far apart; none if the space is full.
@@ -157,11 +159,15 @@ class Space:
         Raises:
             Misuse: If the forbidden clauses leave nothing to draw.
         """
-        names = {identity(config) for config in known}
-        there = self.encode(known)
+        names: set[str] = set()
+        there = self.encode([]) if known is None else known
         found: list[Config] = []
         for _ in range(_DRAWS):
-            drawn = [one for one in self.draw(count, rng) if identity(one) not in names]
+            drawn = [
+                one
+                for one in self.draw(count, rng)
+                if identity(one) not in names and not taken(one)
+            ]
             features = self.encode(drawn)
             kept = apart(features, there, least)[: count - len(found)]
             there = np.concatenate([there, features[kept]])

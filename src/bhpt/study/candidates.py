@@ -38,13 +38,14 @@ def fresh_arms(state: State) -> ArmsAdded | None:
 
 def _new_region(state: State, text: str) -> ArmsAdded | None:
     """More arms from all of the space, closer to each other only where it is full."""
-    space, known = space_of(text), list(state.configs)
-    if len(known) >= space.size:
+    space, arms = space_of(text), state.arms
+    if arms is None or len(arms) >= space.size:
         return None
     for halved in range(_FINEST + 1):
         least = NEAR / 2**halved if halved < _FINEST else 0.0
-        rng = np.random.default_rng((state.plan.seed, 0, len(known), halved))
-        drawn = space.draw_apart(state.plan.search.candidates, rng, known, least)
+        rng = np.random.default_rng((state.plan.seed, 0, len(arms), halved))
+        count = state.plan.search.candidates
+        drawn = space.draw_apart(count, rng, arms.features, least, arms.has)
         if drawn:
             return ArmsAdded(tuple(drawn), "drawn", state.clock)
     return None

@@ -132,7 +132,8 @@ class State:
         longest_s: The longest time that a reported unit was busy, None before the first.
         best: The lowest loss so far.
         batches: How often candidates were drawn near good ones.
-        children: The candidates near good ones whose parents are known, in order.
+        children: Candidates near good ones that wait for their first unit, in order, where their
+            parents are known.
         first_arms: How many arms there were when the first unit was decided.
         queue: Arms that are tried before the policy chooses, in order.
         session: The driver that holds the study, None between sessions.
@@ -154,7 +155,7 @@ class State:
     longest_s: float | None = None
     best: Best | None = None
     batches: int = 0
-    children: PVector[Child] = field(default_factory=pvector)
+    children: tuple[Child, ...] = ()
     first_arms: int = 0
     queue: tuple[int, ...] = ()
     session: SessionStarted | None = None
@@ -309,7 +310,7 @@ def _(event: ArmsAdded, state: State) -> State:
         arms=arms,
         curves=curves,
         batches=state.batches + (event.origin == "near"),
-        children=state.children.extend(children),
+        children=(*state.children, *children),
         first_arms=state.first_arms if state.attempts else len(arms),
     )
 
@@ -347,6 +348,7 @@ def _(event: Decided, state: State) -> State:
         attempts=state.attempts.append(attempt),
         open=(*state.open, event.attempt),
         queue=tuple(arm for arm in state.queue if arm != event.arm),
+        children=tuple(child for child in state.children if child.arm != event.arm),
     )
 
 

@@ -82,6 +82,17 @@ class Timings:
             table.put(row, arm, seen.get(arm, ()), units.get(arm))
         return table.timings
 
+    def at(self, places: IntArray) -> "Timings":
+        """Those of some arms, by their places."""
+        return replace(
+            self,
+            arms=self.arms[places],
+            middles=self.middles[places],
+            counts=self.counts[places],
+            common=np.arange(len(places)),
+            first=self.first[places],
+        )
+
 
 class TimingTable:
     """Timings of arms, kept so that one more unit costs the same however many arms there are.
@@ -155,42 +166,44 @@ class Paces:
         return self.typical * np.exp(margin * self.spread)
 
 
-@dataclass(frozen=True, eq=False)
-class OwnPaces:
-    """What each arm that ran says about its own pace.
+@dataclass(frozen=True)
+class StartCost:
+    """What the start of an arm costs, beside its epochs.
 
     Attributes:
-        middles: Its pace, [V].
-        counts: How many timings say so, 0 where none is to be believed, [V].
-        start_s: What the start of an arm costs once, in seconds.
+        seconds: Once an arm.
+        unknown: Whether nothing but first units with a start in them is known, so that these are
+            taken as they are.
     """
 
-    middles: FloatArray
-    counts: IntArray
-    start_s: float
+    seconds: float
+    unknown: bool
 
     @classmethod
-    def of(cls, timings: Timings) -> "OwnPaces":
-        """Later units where there are any, else what a first unit took beyond a start."""
-        seconds, epochs = timings.first[:, 0], timings.first[:, 1]
-        start_s = _start_cost(timings)
+    def of(cls, timings: Timings) -> "StartCost":
+        """The median of what first units took beyond later ones of the same arms."""
+        start = cls(_start_seconds(timings), unknown=False)
+        return replace(start, unknown=not start.own_paces(timings)[1].any())
+
+    def own_paces(self, timings: Timings) -> tuple[FloatArray, IntArray]:
+        """What each arm says about its own pace: later units, or a first one without its start.
+
+        Returns:
+            The pace of each arm, [V]; how many timings say so, 0 where none is to be believed, [V].
+        """
+        seconds, epochs, new = timings.first.T
         alone = timings.counts == 0
-        beyond = seconds - start_s
-        new = timings.first[:, 2] > 0
-        told = alone & ~new & (beyond > (1 - _MOSTLY) * seconds)
-        if not (told | ~alone).any():  # nothing else is known
-            told, beyond = alone, seconds
+        beyond = seconds if self.unknown else seconds - self.seconds
+        told = alone
+        if not self.unknown:
+            told = alone & ~(new > 0) & (beyond > (1 - _MOSTLY) * seconds)
         middles, counts = timings.middles.copy(), timings.counts.copy()
         middles[told], counts[told] = np.log(beyond[told] / epochs[told]), 1
-        return cls(middles, counts, start_s)
-
-    def without(self, odd: BoolArray) -> "OwnPaces":
-        """The same with some arms not believed."""
-        return replace(self, counts=np.where(odd, 0, self.counts))
+        return middles, counts
 
 
-def _start_cost(timings: Timings) -> float:
-    """The median of what first units took beyond later ones of the same arms, in seconds."""
+def _start_seconds(timings: Timings) -> float:
+    """The median of what first units took beyond later ones of the same arms."""
     seconds, epochs, new = timings.first.T
     both = (timings.counts > 0) & (epochs > 0) & (new == 0)
     if not both.any():
@@ -205,18 +218,20 @@ def _start_cost(timings: Timings) -> float:
 class PaceModel:
     """What the arms that ran say about the pace of any arm.
 
+    It is learned from the latest arms alone, so that it costs the same in a long study.
+
     Attributes:
         features: Encoded configurations, [K, D].
-        arms: Which arms ran, [V].
-        own: What each of these says about itself.
+        timings: What ran.
+        start: What the start of an arm costs.
         regression: What the configuration says.
         noise: Spread from unit to unit of one arm.
         strange: Spread from arm to arm that the configuration does not explain.
     """
 
     features: FloatArray
-    arms: IntArray
-    own: OwnPaces
+    timings: Timings
+    start: StartCost
     regression: "Regression"
     noise: float
     strange: float
@@ -226,44 +241,57 @@ class PaceModel:
         """Learn from what ran; None if nothing was timed yet."""
         if not len(timings.arms):
             return None
-        own = OwnPaces.of(timings)
-        common = timings.common[own.counts[timings.common] > 0]
-        if not len(common):  # the latest arms say nothing of their own: ask all
-            common = np.flatnonzero(own.counts)
-        middles, inputs = own.middles[common], features[timings.arms[common]]
+        latest = timings.at(timings.common)
+        start = StartCost.of(latest)
+        if start.unknown and len(latest.arms) < len(timings.arms):  # nothing of their own: ask all
+            latest = timings
+            start = StartCost.of(latest)
+        middles, counts = start.own_paces(latest)
+        told = counts > 0
+        middles, inputs = middles[told], features[latest.arms[told]]
         regression = Regression.fit(inputs, middles)
         strange = _strangeness(middles - regression.at(inputs))
-        noise = _noise(timings.away)
-        odd = _odd(own.middles - regression.at(features[timings.arms]), timings, strange)
-        return cls(features, timings.arms, own.without(odd), regression, noise, strange)
+        return cls(features, timings, start, regression, _noise(timings.away), strange)
 
     @property
     def start_s(self) -> float:
         """What the start of an arm costs once, in seconds."""
-        return self.own.start_s
+        return self.start.seconds
 
     def paces(self) -> Paces:
         """The pace of every arm."""
-        arms, trust = self.arms, self._trust(self.own.counts)
+        own = self.timings
         mean = self.regression.at(self.features)
         variance = np.full(len(mean), self.strange**2)
-        mean[arms] = trust * self.own.middles + (1 - trust) * mean[arms]
-        variance[arms] = self.strange**2 * (1 - trust)
+        mean[own.arms], trust = self._own(own, mean[own.arms])
+        variance[own.arms] = self.strange**2 * (1 - trust)
         return Paces(np.exp(mean), np.sqrt(variance + self.noise**2))
 
     def typical(self, arm: int) -> float:
         """The typical pace of one arm, without those of all others."""
-        guess = float(self.regression.at(self.features[arm : arm + 1])[0])
-        place = np.flatnonzero(self.arms == arm)
-        if not len(place):
-            return float(np.exp(guess))
-        trust = float(self._trust(self.own.counts[place])[0])
-        return float(np.exp(trust * self.own.middles[place[0]] + (1 - trust) * guess))
+        guess = self.regression.at(self.features[arm : arm + 1])
+        own = self.timings.at(np.flatnonzero(self.timings.arms == arm))
+        mean = self._own(own, guess)[0] if len(own.arms) else guess
+        return float(np.exp(mean[0]))
 
-    def _trust(self, counts: IntArray) -> FloatArray:
-        """How much an arm's own timings count beside what the others say, [any]."""
+    def _own(self, timings: Timings, guess: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The pace of arms that ran, and how much their own timings count in it, [V] each.
+
+        Args:
+            timings: Of these arms.
+            guess: What their configurations say, [V].
+        """
+        middles, counts = self.start.own_paces(timings)
+        counts[self._odd(timings, middles - guess)] = 0
         trust: FloatArray = counts / self.noise**2
-        return trust / (trust + 1 / self.strange**2)
+        trust = trust / (trust + 1 / self.strange**2)
+        return trust * middles + (1 - trust) * guess, trust
+
+    def _odd(self, timings: Timings, above: FloatArray) -> BoolArray:
+        """Arms whose only unit, the first, took far longer than arms like them suggest, [V]."""
+        if len(self.timings.arms) < _ENOUGH:
+            return np.zeros(len(above), bool)
+        return np.asarray((timings.counts == 0) & (above > max(_ODD_LEAST, _ODD * self.strange)))
 
 
 def _middle(ordered: Sequence[float]) -> float:
@@ -275,13 +303,6 @@ def _middle(ordered: Sequence[float]) -> float:
 def _noise(away: FloatArray) -> float:
     """Spread from unit to unit of one arm."""
     return max(_LEAST, _MAD * float(np.median(away))) if len(away) else _NOISE
-
-
-def _odd(above: FloatArray, timings: Timings, strange: float) -> BoolArray:
-    """Arms whose only unit, the first, took far longer than arms like them suggest, [V]."""
-    if len(timings.arms) < _ENOUGH:
-        return np.zeros(len(above), bool)
-    return np.asarray((timings.counts == 0) & (above > max(_ODD_LEAST, _ODD * strange)))
 
 
 def _strangeness(residuals: FloatArray) -> float:

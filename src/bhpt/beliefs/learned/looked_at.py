@@ -80,7 +80,7 @@ def looked_at(view: View, trained: NetworkWeights) -> IntArray:
     untried = _untried(view, chosen, tried, active, busy, trained)
     room = max(MOST_LOOKED_AT - int(np.count_nonzero(untried)), _LEAST_TRIED)
     if np.count_nonzero(tried) > room:
-        tried = _worth_a_look(view, chosen, active, busy, room)
+        tried = _worth_a_look(view, chosen, active & tried, busy, room)
     rows = tried | untried
     if not (rows & view.choosable).any():  # as many run as are looked at, or the best are done
         rows |= _can_run(view, chosen, room)
