@@ -13,8 +13,10 @@ def lowest(values: FloatArray, count: int) -> IntArray:
 
     Takes linear time, where sorting all of them does not.
     """
-    finite = np.flatnonzero(np.isfinite(values))
-    if len(finite) > count:
-        bound = np.partition(values[finite], count - 1)[count - 1]
-        finite = finite[values[finite] <= bound]
-    return finite[np.argsort(values[finite], kind="stable")][:count]
+    if len(values) > count:
+        bound = np.partition(values, count - 1)[count - 1]  # NaN is taken for the highest
+        places = np.flatnonzero(values <= bound)
+        places = places[np.isfinite(values[places])]
+    if len(values) <= count or len(places) < count:  # some of the lowest are not finite
+        places = np.flatnonzero(np.isfinite(values))
+    return places[np.argsort(values[places], kind="stable")][:count]

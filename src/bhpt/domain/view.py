@@ -152,9 +152,10 @@ class View:
     @cached_property
     def price(self) -> float:
         """What a unit of an arm that can run one typically costs; of any arm if none can."""
-        payable = np.sort(self.costs[self.choosable] if self.choosable.any() else self.costs)
-        middle = len(payable) // 2  # their median; NumPy's takes several times as long
-        return float(payable[middle] + payable[-1 - middle]) / 2
+        payable = self.costs[self.choosable] if self.choosable.any() else self.costs
+        middles = [len(payable) // 2, (len(payable) - 1) // 2]
+        payable = np.partition(payable, middles)  # their median; NumPy's takes twice as long
+        return float(payable[middles[0]] + payable[middles[1]]) / 2
 
     @property
     def units_left(self) -> int:

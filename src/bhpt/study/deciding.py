@@ -108,7 +108,7 @@ def _decided(state: State, prospects: Prospects, decision: Decision, clock: floa
         epochs=min(prospects.unit, state.plan.training.epochs - done),
         done=done,
         cost=_reservation(state, prospects, arm),
-        seconds=prospects.seconds(arm),
+        seconds=prospects.seconds(arm, state.tried.timings_of(arm)),
         why=sentence(state, arm, decision.explanation),
         outlook=_outlook(arm, decision.explanation),
         clock=clock,

@@ -19,7 +19,7 @@ import numpy as np
 
 from bhpt.domain import BoolArray, Curves, FloatArray, IntArray, Misuse, View
 from bhpt.study.state import State
-from bhpt.study.unit_times import PaceModel
+from bhpt.study.unit_times import PaceModel, Timings
 
 MARGIN = 1.64
 """Standard deviations: about one unit in twenty takes longer than its safe prediction."""
@@ -50,11 +50,16 @@ class Prospects:
     safe: FloatArray
     possible: BoolArray
 
-    def seconds(self, arm: int) -> float | None:
-        """The typical duration of an arm's next unit, None before anything was timed."""
+    def seconds(self, arm: int, own: Timings) -> float | None:
+        """The typical duration of an arm's next unit, None before anything was timed.
+
+        Args:
+            arm: Which.
+            own: What is known of it.
+        """
         if self.times is None:
             return None
-        training = float(self.epochs[arm]) * self.times.typical(arm)
+        training = float(self.epochs[arm]) * self.times.typical(arm, own)
         return training + self.times.start_s * float(self.starts[arm])
 
 
@@ -70,7 +75,7 @@ def look(state: State, reruns: Reruns | None = None) -> tuple[View, Prospects] |
         reruns: Who knows better than the log which tried arms could go on where they stopped.
     """
     known = _known_reruns(state, reruns)
-    times = PaceModel.fit(_arms(state)[1], state.tried.timings)
+    times = _pace_model(state)
     left = state.ledger.left - stopping(state)
     prospects = _fair_prospects(state, times, known, left)
     if not _fitting(prospects, prospects.typical, left).any():
@@ -101,6 +106,15 @@ def _fair_prospects(
         if unit <= training.unit or not len(fits) or fits.mean() >= _NEARLY_ALL:
             return prospects
         unit = max(training.unit, unit // 2 // training.unit * training.unit)
+
+
+def _pace_model(state: State) -> PaceModel | None:
+    """What the arms that ran last say about paces; all of them where those say nothing."""
+    features, tried = _arms(state)[1], state.tried
+    model = PaceModel.fit(features, tried.latest_timings)
+    if model is not None and model.start.unknown and len(tried) > model.arms:
+        return PaceModel.fit(features, tried.timings)
+    return model
 
 
 def stopping(state: State) -> float:
@@ -153,7 +167,7 @@ def _prospects(state: State, times: PaceModel | None, reruns: IntArray, unit: in
     starts = epochs == done + fresh
     seconds = longest = None
     if times is not None and rules.by_time:
-        paces = times.paces()
+        paces = times.paces(state.tried.timings)
         once = starts * times.start_s
         seconds, longest = once + epochs * paces.typical, once + epochs * paces.safe(MARGIN)
     typical = rules.unit_costs(epochs, seconds)

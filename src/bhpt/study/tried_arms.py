@@ -106,14 +106,14 @@ class _Table:
         self._update()
         return sorted(self._failing)
 
-    def timings(self) -> Timings:
+    def timings(self) -> TimingTable:
         """How long epochs took."""
         self._update()
         for arm in self._timed:
             known = self.known[arm]
             self._timings.put(self._rows[arm], arm, known.paces, known.first)
         self._timed = {}
-        return self._timings.timings
+        return self._timings
 
     def _update(self) -> None:
         """Bring the columns of arms that have changed up to date."""
@@ -173,7 +173,19 @@ class TriedArms(Mapping[int, Arm]):
     @property
     def timings(self) -> Timings:
         """How long epochs of these arms took."""
-        return self._current.timings()
+        return self._current.timings().timings
+
+    @property
+    def latest_timings(self) -> Timings:
+        """How long epochs took of the arms that ran last, a bounded number of them."""
+        return self._current.timings().latest
+
+    def timings_of(self, arm: int) -> Timings:
+        """How long epochs of one arm took; empty if it did not run."""
+        known = self.get(arm)
+        if known is None:
+            return Timings.of({})
+        return Timings.of({arm: known.paces}, {} if known.first is None else {arm: known.first})
 
     def __getitem__(self, arm: int) -> Arm:
         return self._current.known[arm]

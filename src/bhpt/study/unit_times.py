@@ -57,9 +57,8 @@ class Timings:
         arms: Which arms, [V].
         middles: The median timing of each, its first unit left out, [V].
         counts: How many such timings of each there are, [V].
-        common: Places in `arms` of those that the others are predicted from, [at most `COMMON`].
-        away: How far single timings of these arms are from their arm's median, all arms with
-            two or more together, [any].
+        away: How far single timings of the arms that ran last are from their arm's median, all
+            arms with two or more together, [any].
         first: Seconds and epochs of each arm's first unit, and whether its worker was new; zeros
             where it is not known, [V, 3].
     """
@@ -67,7 +66,6 @@ class Timings:
     arms: IntArray
     middles: FloatArray
     counts: IntArray
-    common: IntArray
     away: FloatArray
     first: FloatArray
 
@@ -81,17 +79,6 @@ class Timings:
         for row, arm in enumerate(dict.fromkeys([*seen, *units])):
             table.put(row, arm, seen.get(arm, ()), units.get(arm))
         return table.timings
-
-    def at(self, places: IntArray) -> "Timings":
-        """Those of some arms, by their places."""
-        return replace(
-            self,
-            arms=self.arms[places],
-            middles=self.middles[places],
-            counts=self.counts[places],
-            common=np.arange(len(places)),
-            first=self.first[places],
-        )
 
 
 class TimingTable:
@@ -131,7 +118,14 @@ class TimingTable:
     @property
     def timings(self) -> Timings:
         """A copy of what is known, arms in the order of their rows."""
-        rows = np.flatnonzero((self._counts > 0) | (self._first[:, 1] > 0))
+        return self._at(np.flatnonzero((self._counts > 0) | (self._first[:, 1] > 0)))
+
+    @property
+    def latest(self) -> Timings:
+        """A copy of what is known of the arms that ran last, at most `COMMON` of them."""
+        return self._at(np.sort(np.fromiter(self._recent, np.int64, len(self._recent))))
+
+    def _at(self, rows: IntArray) -> Timings:
         recent = np.sort(np.fromiter(self._recent, np.int64, len(self._recent)))
         counts = np.where(self._counts[recent] > 1, self._counts[recent], 0)
         several = np.arange(self._away.shape[1])[None, :] < counts[:, None]
@@ -139,7 +133,6 @@ class TimingTable:
             arms=self._arms[rows],
             middles=self._middles[rows],
             counts=self._counts[rows],
-            common=np.searchsorted(rows, recent),
             away=self._away[recent][several],
             first=self._first[rows],
         )
@@ -218,60 +211,59 @@ def _start_seconds(timings: Timings) -> float:
 class PaceModel:
     """What the arms that ran say about the pace of any arm.
 
-    It is learned from the latest arms alone, so that it costs the same in a long study.
-
     Attributes:
         features: Encoded configurations, [K, D].
-        timings: What ran.
         start: What the start of an arm costs.
         regression: What the configuration says.
         noise: Spread from unit to unit of one arm.
         strange: Spread from arm to arm that the configuration does not explain.
+        arms: How many arms it was learned from.
     """
 
     features: FloatArray
-    timings: Timings
     start: StartCost
     regression: "Regression"
     noise: float
     strange: float
+    arms: int
 
     @classmethod
     def fit(cls, features: FloatArray, timings: Timings) -> "PaceModel | None":
-        """Learn from what ran; None if nothing was timed yet."""
+        """Learn from what ran; None if nothing was timed yet.
+
+        Args:
+            features: Encoded configurations, [K, D].
+            timings: Of the arms to learn from: all, or the latest of many.
+        """
         if not len(timings.arms):
             return None
-        latest = timings.at(timings.common)
-        start = StartCost.of(latest)
-        if start.unknown and len(latest.arms) < len(timings.arms):  # nothing of their own: ask all
-            latest = timings
-            start = StartCost.of(latest)
-        middles, counts = start.own_paces(latest)
+        start = StartCost.of(timings)
+        middles, counts = start.own_paces(timings)
         told = counts > 0
-        middles, inputs = middles[told], features[latest.arms[told]]
+        middles, inputs = middles[told], features[timings.arms[told]]
         regression = Regression.fit(inputs, middles)
         strange = _strangeness(middles - regression.at(inputs))
-        return cls(features, timings, start, regression, _noise(timings.away), strange)
+        noise = _noise(timings.away)
+        return cls(features, start, regression, noise, strange, len(timings.arms))
 
     @property
     def start_s(self) -> float:
         """What the start of an arm costs once, in seconds."""
         return self.start.seconds
 
-    def paces(self) -> Paces:
-        """The pace of every arm."""
-        own = self.timings
+    def paces(self, timings: Timings) -> Paces:
+        """The pace of every arm, given what ran."""
         mean = self.regression.at(self.features)
         variance = np.full(len(mean), self.strange**2)
-        mean[own.arms], trust = self._own(own, mean[own.arms])
-        variance[own.arms] = self.strange**2 * (1 - trust)
+        mean[timings.arms], trust = self._own(timings, mean[timings.arms])
+        variance[timings.arms] = self.strange**2 * (1 - trust)
         return Paces(np.exp(mean), np.sqrt(variance + self.noise**2))
 
-    def typical(self, arm: int) -> float:
-        """The typical pace of one arm, without those of all others."""
-        guess = self.regression.at(self.features[arm : arm + 1])
-        own = self.timings.at(np.flatnonzero(self.timings.arms == arm))
-        mean = self._own(own, guess)[0] if len(own.arms) else guess
+    def typical(self, arm: int, timings: Timings) -> float:
+        """The typical pace of one arm, given what is known of it alone."""
+        mean = self.regression.at(self.features[arm : arm + 1])
+        if len(timings.arms):
+            mean = self._own(timings, mean)[0]
         return float(np.exp(mean[0]))
 
     def _own(self, timings: Timings, guess: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -289,7 +281,7 @@ class PaceModel:
 
     def _odd(self, timings: Timings, above: FloatArray) -> BoolArray:
         """Arms whose only unit, the first, took far longer than arms like them suggest, [V]."""
-        if len(self.timings.arms) < _ENOUGH:
+        if self.arms < _ENOUGH:
             return np.zeros(len(above), bool)
         return np.asarray((timings.counts == 0) & (above > max(_ODD_LEAST, _ODD * self.strange)))
 
