@@ -39,7 +39,7 @@ def test_a_study_that_never_improved_is_believed_less_than_one_that_did() -> Non
 
 
 def test_little_is_believed_before_anything_can_be_told() -> None:
-    assert trust(state_of("20 epochs", units=2), PREDICTOR) == pytest.approx(0.13)
+    assert trust(state_of("20 epochs", units=2), PREDICTOR) == pytest.approx(0.11)
 
 
 def test_a_study_as_it_was_is_the_fold_of_its_first_reports() -> None:

@@ -22,8 +22,8 @@ from bhpt.reports.worlds import draw_worlds, look_at
 from bhpt.study import State
 
 _MOMENTS = (0.35, 0.5, 0.65, 0.8)  # of the reports so far
-_USUAL = 0.13  # ρ, measured on live jobs that the predictor had never met: see docs/results.md
-_WEIGHT = 3.0  # κ, moments that the usual ratio stands for
+_USUAL = 0.11  # ρ, measured on live jobs that the predictor had never met: see docs/live.md
+_WEIGHT = 4.0  # κ, moments that the usual ratio stands for
 _LEAST = 2  # reports before a moment
 _MOST = 1.5  # a study that always did better than promised does not double what is promised next
 

@@ -227,7 +227,7 @@ def test_honesty_is_what_was_covered_and_the_median_ratio_of_gains() -> None:
 
 
 @pytest.mark.slow
-def test_predictions_hold_on_jobs_that_nothing_was_set_on(tmp_path: Path) -> None:
+def test_predictions_hold_on_jobs_that_they_were_not_fitted_to(tmp_path: Path) -> None:
     """Roughly: 27 predictions cannot tell 85% from 95%; `bhpt bench live` measures more."""
     jobs = tuple(job.name for job in KEPT if job.package != "torch" and missing(job) is None)
     run_live(LivePlan(jobs, ("default",), ("60",), 3), tmp_path, print, lambda *_: None)

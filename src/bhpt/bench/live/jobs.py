@@ -286,7 +286,7 @@ KEPT = (
         40,
     ),
 )
-"""Jobs on which nothing was set; `bhpt bench live --jobs` names them to run them."""
+"""Jobs to judge predictions on; `bhpt bench live --jobs` names them to run them."""
 
 _BY_NAME = {job.name: job for job in (*JOBS, *KEPT)}
 

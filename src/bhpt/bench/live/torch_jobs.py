@@ -62,7 +62,7 @@ def _sequences() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 class Lstm(Pickled):
-    """A recurrent network that reads short sequences, Adam; nothing was set on it."""
+    """A recurrent network that reads short sequences, Adam."""
 
     def __init__(self, config: Config) -> None:
         torch.set_num_threads(1)
