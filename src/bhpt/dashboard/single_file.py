@@ -15,6 +15,7 @@ from bhpt.domain import Misuse
 
 _DECISIONS = 2000  # past decisions that can be looked at: the newest
 _LINK = '<link rel="stylesheet" href="/static/{}">\n'
+_PRELOAD = '<link rel="preload" href="/static/{}" as="script">\n'
 _SCRIPT = '<script src="/static/{}" defer></script>\n'
 
 
@@ -30,7 +31,8 @@ def report_page(feed: StudyFeed, made: datetime | None = None) -> str:
     scripts.append(_inline(assets.plotly_script()))
     data = text_of(_content(feed, made or datetime.now(UTC)))
     page = assets.page().replace(_LINK.format(assets.STYLE), "")
-    for name in (*assets.SCRIPTS, assets.PLOTLY):
+    page = page.replace(_PRELOAD.format(assets.PLOTLY), "")
+    for name in assets.SCRIPTS:
         page = page.replace(_SCRIPT.format(name), "")
     page = page.replace("<title>", f"{_policy(style, scripts)}<style>{style}</style>\n<title>", 1)
     body = f'<script type="application/json" id="content">{data}</script>\n'

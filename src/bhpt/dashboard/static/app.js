@@ -12,7 +12,7 @@
     ["compare", "Side by side", bhpt.views.CompareView],
   ];
   const byId = (id) => document.getElementById(id);
-  const state = { study: null, view: null, viewName: "", number: 0, studies: [], source: null, isDue: false, best: undefined };
+  const state = { study: null, view: null, viewName: "", number: 0, studies: [], source: null, isDue: false, isLoading: false, best: undefined };
 
   // ---- theme ----------------------------------------------------------------------------------
 
@@ -79,7 +79,15 @@
       state.view.draw(study);
       announce(study.overview);
       if (window.Plotly) document.documentElement.dataset.drawn = String(study.position);
+      else if (!content) setTimeout(loadPlotly, 50); // once this is on the screen: numbers are read while it comes
     });
+  }
+
+  // plotly is large: the page shows everything but its figures before that is read.
+  function loadPlotly() {
+    if (state.isLoading) return;
+    state.isLoading = true;
+    document.head.append(make("script", { src: document.querySelector("link[rel=preload]").href, on: { load: redraw } }));
   }
 
   function announce(overview) {
@@ -152,7 +160,7 @@
     const shown = VIEWS.filter(([key]) => key !== "compare" || state.studies.length > 1);
     byId("tabs").append(...shown.map(([key, text]) => make("li", {}, make("a", { href: `#${key}` }, text))));
     window.addEventListener("hashchange", route);
-    window.addEventListener("load", redraw); // plotly is the last script: figures are drawn once it is here
+    window.addEventListener("load", redraw); // in a report plotly is the last script: figures are drawn once it is here
     route();
     startTheme();
     if (content) {

@@ -135,7 +135,7 @@ bhpt.views = (() => {
           make("p", { class: "big" }, final ? number(final.middle) : overview.used >= overview.budget ? "budget is spent" : "not known yet"),
           final ? make("p", { class: "soft" }, `90% interval: ${number(final.low)} to ${number(final.high)}`) : null,
           make("p", { class: "soft" }, overview.mode === "min" ? "lower is better" : "higher is better"),
-          this.advice ? make("p", {}, `${this.advice}. `, make("a", { href: "#forecast" }, "More budget?")) : null),
+          this.advice ? make("p", {}, `${this.advice[0].toUpperCase()}${this.advice.slice(1)}. `, make("a", { href: "#forecast" }, "More budget?")) : null),
         card("The last decision",
           overview.last_attempt === null ? make("p", { class: "soft" }, "No unit was started yet.")
             : make("p", { class: "quote" }, overview.last_why),
