@@ -210,7 +210,7 @@ bhpt.figures = (() => {
       data,
       layout: base({
         xaxis: { title: { text: "epoch" }, rangemode: "tozero" },
-        yaxis: { title: { text: safe(study.overview.metric) }, ...scale(isLog, [...study.curves.values()].flat()), range },
+        yaxis: { title: { text: safe(study.overview.metric) }, ...scale(isLog, range ? range.map((end) => 10 ** end) : [...study.curves.values()].flat()), range },
         uirevision: `curves ${isLog}`, showlegend: window.innerWidth > 640,
       }),
       table: {

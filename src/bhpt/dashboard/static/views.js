@@ -145,7 +145,7 @@ bhpt.views = (() => {
       this.advise(study);
       const lanes = new Map(study.running.map((unit) => [unit.arm, unit.lane + 1]));
       const rows = overview.flights.map((flight) => [lanes.get(flight.arm), flight.arm, flight.first === flight.last ? String(flight.last) : `${flight.first}–${flight.last}`,
-        duration(flight.busy_s), duration(flight.expected_s), flight.why]);
+        duration(flight.busy_s), duration(flight.expected_s), flight.why]).sort((a, b) => a[0] - b[0]);
       this.running.replaceChildren(card("Running now", rows.length
         ? table({ caption: `${rows.length} of ${overview.workers} workers busy`, columns: ["worker", "arm", "epoch", "for", "expected", "why"], rows })
         : make("p", { class: "soft" }, "Nothing runs.")));
