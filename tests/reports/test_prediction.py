@@ -66,6 +66,10 @@ def test_an_older_prediction_is_never_worse_than_the_best_so_far(
     assert clock.asked == 1
     assert found is not None
     assert found.final == Interval(0.1, 0.15, 0.15)
+    unit = study.ask()
+    assert unit is not None
+    study.tell(unit, 0.05, seconds=1.0)
+    assert live(study.state) is None
 
 
 @pytest.mark.parametrize("policy", [None, "bhpt"])

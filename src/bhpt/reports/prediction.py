@@ -53,12 +53,17 @@ class StudyPrediction:
     final: Interval
     ends: dict[int, Interval] = field(default_factory=dict)
 
-    def at_best(self, best: float) -> "StudyPrediction":
-        """The same once a better loss is there: a study never ends above its best."""
-        low, middle, high = (
-            min(end, best) for end in (self.final.low, self.final.middle, self.final.high)
+    def at_best(self, best: float) -> "StudyPrediction | None":
+        """The same once a better loss is there: a study never ends above its best.
+
+        None if the best is below all of the interval: then nothing is left of what was predicted.
+        """
+        final = self.final
+        if best <= final.low:
+            return None
+        return replace(
+            self, final=Interval(final.low, min(final.middle, best), min(final.high, best))
         )
-        return replace(self, final=Interval(low, middle, high))
 
 
 Predict = Callable[[State], StudyPrediction | None]
