@@ -3,12 +3,14 @@
 import os
 import signal
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from bhpt.domain import Misuse
 from bhpt.executors import FailureKind, Job, LocalExecutor, LocalOptions, guard
+from bhpt.executors.messages import Ready
 from bhpt.trainers import Command, Imported
 from tests.executors.helpers import NET, freeze_folder, run
 
@@ -109,3 +111,18 @@ def test_an_interrupted_start_leaves_nothing_behind(tmp_path: Path) -> None:
         signal.signal(signal.SIGUSR1, before)
     assert guard.members(executor._token) == set()
     assert not logs.parent.exists()
+
+
+def test_a_start_that_a_stopped_driver_hears_of_late_costs_what_it_took(tmp_path: Path) -> None:
+    """The worker says when it was ready: the driver may have been stopped since."""
+    executor = LocalExecutor(NET, 1, tmp_path / "logs")
+    try:
+        executor.start()
+        slot = executor._slots[0]
+        slot._spawned_at = time.monotonic() - 100.0
+        slot._hear(Ready("class", 1, slot._spawned_at + 0.5))
+        job = Job(0, 0, {"rate": 0.5}, 1, 0, freeze_folder(tmp_path, 0))
+        since = executor.submit(job)
+        assert time.monotonic() - since < 50.0
+    finally:
+        executor.close()

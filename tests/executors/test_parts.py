@@ -29,7 +29,7 @@ from tests.executors.sample_trainers import Net
 @pytest.mark.parametrize(
     "reply",
     [
-        Ready("class", 7),
+        Ready("class", 7, 1.5),
         Unusable("no"),
         Report(1, 7, UnitResult((0.1, float("inf"), -1e-300), usage=Usage(1.5, 0.5, 2)), True),
         Report(1, 7, UnitResult((0.1,), ({"acc": 0.5, "b": float("-inf")},), frozen=True)),

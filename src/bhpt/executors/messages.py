@@ -38,10 +38,13 @@ class Ready:
     Attributes:
         kind: That of `Trainer.kind`.
         pid: The process that trains.
+        at: When, on the monotonic clock, which all processes share: a driver that was stopped
+            hears of it later.
     """
 
     kind: str
     pid: int
+    at: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,7 +235,7 @@ class Slot:
                 self.is_ready = True
                 self._training_pid = reply.pid
                 if self._order is None:
-                    self._unpaid_s = time.monotonic() - self._spawned_at
+                    self._unpaid_s = max(0.0, reply.at - self._spawned_at)
                 self._keeps = self._crew.options.keep_alive if reply.kind in _STAY else 1
                 limit = None if self._order is None else self._order.job.limit_s
                 self._limit_at = _after(time.monotonic(), limit)

@@ -54,7 +54,7 @@ def main(descriptor: int) -> None:
             except Misuse as error:
                 driver.sendall(encode(Unusable(str(error))))
                 return
-            driver.sendall(encode(Ready(trainer.kind, os.getpid())))
+            driver.sendall(encode(Ready(trainer.kind, os.getpid(), time.monotonic())))
             _serve(driver, lines, trainer)
 
 
