@@ -113,6 +113,11 @@ def test_an_interrupted_start_leaves_nothing_behind(tmp_path: Path) -> None:
     assert not logs.parent.exists()
 
 
+def test_so_many_workers_that_the_machine_would_stop_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(Misuse, match="100000 workers would bring this machine down: at most"):
+        LocalExecutor(NET, 100_000, tmp_path / "logs")
+
+
 def test_a_start_that_a_stopped_driver_hears_of_late_costs_what_it_took(tmp_path: Path) -> None:
     """The worker says when it was ready: the driver may have been stopped since."""
     executor = LocalExecutor(NET, 1, tmp_path / "logs")

@@ -5,6 +5,7 @@ slot starts another. Everything happens in `poll`, in the driver's own thread. N
 again here; that is the study's business.
 """
 
+import os
 import platform
 import signal
 import time
@@ -25,6 +26,7 @@ from bhpt.executors.slot import Crew, LocalOptions, Slot
 from bhpt.trainers.import_names import refuse_during_import
 from bhpt.trainers.specs import TrainerSpec
 
+_MANY, _MANY_A_CORE = 256, 32  # workers: more is a slip, and their start alone stops a machine
 _TICK_S = 0.1  # an end that no connection tells of is noticed after this long
 _LINGER_S = 1.0  # an idle worker may take this long to go
 _UNKILLABLE_S = 5.0  # after a kill; then the kernel has to see to it
@@ -60,6 +62,9 @@ class LocalExecutor(Closing):
             )
         if slots < 1:
             raise Misuse(f"there must be at least one worker, not {slots}")
+        most = max(_MANY, _MANY_A_CORE * (os.cpu_count() or 1))
+        if slots > most:
+            raise Misuse(f"{slots} workers would bring this machine down: at most {most}")
         self._logs = logs
         self._token = new_token()
         shares = (
