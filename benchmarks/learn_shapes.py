@@ -72,7 +72,7 @@ def density(rows: ShapeRows, theta: FloatArray) -> FloatArray:
     """Log p(y | g) of every curve, [V, G]."""
     study, count = StudySetting.of(theta, 0), len(rows.counts)
     means, variances = np.full(count, study.mean), np.full(count, study.deviation**2)
-    return by_shape(rows, study.size, means, variances).log_density
+    return by_shape(rows, study.size, means, variances, np.inf).log_density
 
 
 def coarse(rows: ShapeRows) -> FloatArray:
@@ -98,7 +98,7 @@ def learn(studies: list[ShapeRows], share: FloatArray) -> tuple[StudyPrior, list
         shares = np.full(KINDS, 0.5)
         for rows, theta, weight in zip(studies, thetas, share, strict=True):
             seen = density(rows, theta)
-            log_kinds = StudyTarget(prior, rows, WITNESSES).kinds(theta)
+            log_kinds = _target(prior, rows).kinds(theta)
             kinds = np.exp(log_kinds - np.logaddexp.reduce(log_kinds))
             shares += weight * kinds
             for kind in np.flatnonzero(kinds > 1e-3):
@@ -122,11 +122,17 @@ def _prior(counted: FloatArray, shares: FloatArray, thetas: list[FloatArray]) ->
     )
 
 
+def _target(prior: StudyPrior, rows: ShapeRows) -> StudyTarget:
+    """What whole curves say of a study, so many of them in full together."""
+    count = len(rows.counts)
+    return StudyTarget(prior, rows, np.full(count, min(1.0, WITNESSES / count)), np.inf)
+
+
 def _resized(
     prior: StudyPrior, rows: ShapeRows, theta: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
     """The best θ of a short chain."""
-    target = StudyTarget(prior, rows, WITNESSES)
+    target = _target(prior, rows)
     height = target(theta)
     best = height, theta
     for _ in range(4):

@@ -12,7 +12,14 @@ from scipy.stats import multivariate_normal
 from bhpt.beliefs.hypers import Hypers, Structure
 from bhpt.beliefs.kernels import asymptote_covariance
 from bhpt.beliefs.shape_belief import ShapeBelief, ShapeFit, ShapeSetting
-from bhpt.beliefs.shape_evidence import StudyPrior, StudySetting, with_unlike
+from bhpt.beliefs.shape_evidence import (
+    StudyPrior,
+    StudySetting,
+    StudyTarget,
+    with_unlike,
+    witness_powers,
+)
+from bhpt.beliefs.shape_grid import make_shape_grid, project_shapes
 from bhpt.beliefs.shape_posterior import ShapePosterior
 from bhpt.beliefs.shape_prior import LEARNED, SHAPES, STUDIES
 from bhpt.beliefs.shapes import Shape, kept_epochs
@@ -42,6 +49,7 @@ class Fixed(ShapeBelief):
     studies: StudyPrior = ONE_KIND
     hypers: Hypers = INDEPENDENT
     changing: float = 0.0
+    telling: float = np.inf
 
     def _fit(self, view: View) -> ShapeFit:
         del view
@@ -121,6 +129,66 @@ def test_a_curve_may_go_on_in_another_shape_than_it_began_in() -> None:
         np.testing.assert_allclose(parts.weights[arm], 0.75 * weights + 0.25 * KIND, atol=1e-9)
         np.testing.assert_allclose(parts.means[arm], means, atol=1e-9)
         np.testing.assert_allclose(parts.variances[arm], variances, atol=1e-9)
+
+
+def test_so_many_epochs_of_a_curve_count_for_its_shape() -> None:
+    moment = view((3, 1, 5, 0))
+    parts = posterior(Fixed(telling=2.0), moment).at(np.full(4, 7))
+    for arm, n in enumerate((3, 1, 5)):
+        weights, means, _ = oracle(np.log(moment.curves.of_arm(arm)), n, 7)
+        tempered = KIND * (weights / KIND) ** min(1.0, 2 / n)
+        np.testing.assert_allclose(parts.weights[arm], tempered / tempered.sum(), atol=1e-9)
+        np.testing.assert_allclose(parts.means[arm], means, atol=1e-9)
+    np.testing.assert_allclose(parts.weights[3], KIND)
+
+
+def test_first_epochs_share_their_say_and_whole_curves_count_in_full() -> None:
+    np.testing.assert_allclose(witness_powers(np.zeros(30)), 1.5 / 30)
+    np.testing.assert_allclose(witness_powers(np.zeros(1)), 1.0)
+    assert len(witness_powers(np.zeros(0))) == 0
+    few = witness_powers(np.array([0.0, 0.5, 1.0, 0.0]))
+    np.testing.assert_allclose(few, [0.375, 0.6875, 1.0, 0.375])
+
+
+def test_a_study_weighs_its_curves_by_their_powers() -> None:
+    moment = view((3, 1, 5))
+    grid = make_shape_grid(FEW, EPOCHS, 0.0)
+    values = np.zeros((3, moment.curves.longest))
+    for arm, row in enumerate(values):
+        row[: moment.curves.counts[arm]] = np.log(moment.curves.of_arm(arm))
+    theta = np.array([STUDY.mean / STUDY.size, np.log(STUDY.deviation / STUDY.size), np.log(0.4)])
+    powers = np.array([0.2, 1.0, 0.5])
+    rows = project_shapes(grid, values, moment.curves.counts)
+    found = StudyTarget(ONE_KIND, rows, powers, np.inf).kinds(theta)
+    expected = 0.0
+    for arm, power in enumerate(powers):
+        seen = np.log(moment.curves.of_arm(arm))
+        n = len(seen)
+        logs = [
+            multivariate_normal(mean[:n], covariance[:n, :n]).logpdf(seen)
+            for mean, covariance in map(gaussian, FEW)
+        ]
+        expected += power * logsumexp(logs, b=KIND)
+    np.testing.assert_allclose(found, [expected], rtol=1e-9)
+
+
+def test_many_arms_that_say_little_do_not_carry_the_ends_away() -> None:
+    """One epoch moves the mean of an end and leaves it as open as before, on every arm alike."""
+    arms = 60
+    rng = np.random.default_rng(0)
+    losses = np.exp(-0.35 - 0.1 * rng.standard_normal(arms))
+    moment = View(
+        Curves.of([*losses[:-1, None].tolist(), []], 40),
+        1,
+        100.0,
+        np.ones(arms),
+        rng.uniform(size=(arms, 2)),
+        untrained=1.0,
+    )
+    for part in ShapeBelief().condition(moment).components:
+        study_ends = part.asymptotes.mean
+        assert np.all(study_ends < 0)
+        assert np.all(study_ends > -6)
 
 
 def test_ends_are_the_lowest_mean_of_the_mixture_over_shapes() -> None:

@@ -26,7 +26,15 @@ from bhpt.beliefs.kernels import correlation
 from bhpt.beliefs.likeness import LikenessTarget, Messages, prior_likeness
 from bhpt.beliefs.scale import Scale, Scaled
 from bhpt.beliefs.shape_ends import ShapeEnds
-from bhpt.beliefs.shape_evidence import StudyPrior, StudySetting, StudyTarget, by_shape, end_priors
+from bhpt.beliefs.shape_evidence import (
+    TELLING,
+    StudyPrior,
+    StudySetting,
+    StudyTarget,
+    by_shape,
+    end_priors,
+    witness_powers,
+)
 from bhpt.beliefs.shape_grid import ShapeGrid, ShapeRows, make_shape_grid, project_shapes
 from bhpt.beliefs.shape_mixture import ShapeMixture
 from bhpt.beliefs.shape_posterior import ShapePosterior
@@ -37,9 +45,10 @@ from bhpt.domain import Curves, FloatArray, IntArray, Slot, View
 
 CORRELATED = Structure("matern52")
 _SCALE = Scale("log", running=True)
-_SAMPLING = Sampling(samples=8, burn=6, thin=1, step=1.0, outs=6)
+_SAMPLING = Sampling(samples=6, burn=6, thin=1, step=1.0, outs=6)
 _LEAST_INFORMATION = 1e-6  # of a message, relative to what is known of an end without it
 _CHANGING = 0.2
+_FARTHER = 2.0  # times as far from m as its posterior mean may the mean of a message lie
 _OWN = 4.0  # c: near arms that count as much as the kind of the study
 
 
@@ -85,6 +94,7 @@ class ShapeBelief:
         changing: Probability that a curve goes on in another shape than it began in. The first
             epochs fit one shape or another by chance, or before a learning rate is lowered, so
             what they say of the shape is taken for less than certain.
+        telling: Epochs of a curve that count for its shape: see `shape_evidence`.
     """
 
     structure: Structure = CORRELATED
@@ -92,6 +102,7 @@ class ShapeBelief:
     studies: StudyPrior = STUDIES
     sampling: Sampling = _SAMPLING
     changing: float = _CHANGING
+    telling: float = TELLING
 
     def predict(self, view: View) -> ShapeEnds:
         """The ends of all arms within their horizons, as losses."""
@@ -154,7 +165,7 @@ class ShapeBelief:
         )
         priors = self._shape_priors(view, setting.hypers, kind, weights)
         mean, variance = _without_own(joint, messages, visited, seen)
-        own = by_shape(rows, study.size, mean, variance)
+        own = by_shape(rows, study.size, mean, variance, self.telling)
         priors[visited] = own.responsibilities(priors[visited], self.changing)
         end_mean, end_variance = end_priors(grid.learns, study.size, joint.mean, joint.variance)
         end_mean[visited] = own.mean
@@ -179,13 +190,20 @@ class ShapeBelief:
         )
 
     def _messages(self, rows: ShapeRows, study: StudySetting) -> tuple[FloatArray, Messages]:
-        """Shape probabilities of each row by itself, and what it says of its end to others."""
+        """Shape probabilities of each row by itself, and what it says of its end to others.
+
+        A row that moves the mean of its end but leaves it as uncertain as before has no Gaussian
+        message that would do the same: its mean would lie infinitely far out, and many such rows
+        together would carry the ends of all arms away. So a message lies at most twice as far out
+        as the mean that it leads to; where a row halves the variance, that is no bound at all.
+        """
         before = study.deviation**2
         alone = by_shape(
             rows,
             study.size,
             np.full(len(rows.counts), study.mean),
             np.full(len(rows.counts), before),
+            self.telling,
         )
         weights = alone.responsibilities(self.studies.kinds[study.kind], self.changing)
         # an arm that does not learn says nothing of where it would end if it did
@@ -194,7 +212,8 @@ class ShapeBelief:
         spread = np.where(rows.learns, alone.variance, before) + (means - mean[:, None]) ** 2
         variance = np.einsum("vg,vg->v", weights, spread)
         information = np.maximum(1 / variance - 1 / before, _LEAST_INFORMATION / before)
-        gamma = study.mean * information + (mean - study.mean) * (1 / before + information)
+        farther = np.minimum(1 / before + information, _FARTHER * information)
+        gamma = study.mean * information + (mean - study.mean) * farther
         return weights, Messages(information, gamma, study.mean, study.deviation)
 
     def _shape_priors(
@@ -226,7 +245,7 @@ class ShapeBelief:
         scaled = _SCALE.apply(curves, view.untrained)
         grid = self._grid(self._memory(view), curves.epochs, scaled.start)
         rows = _projected(grid, curves, scaled, None)
-        target = StudyTarget(self.studies, rows)
+        target = StudyTarget(self.studies, rows, witness_powers(rows.parts), self.telling)
         rng = np.random.default_rng((view.seed, len(curves.reports), 2))
         theta, features = self.studies.centre, view.features[curves.visited]
         likeness = prior_likeness(features.shape[1])

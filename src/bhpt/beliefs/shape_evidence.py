@@ -5,13 +5,22 @@ Notation:
     θ       (m/A, log s_f/A, log A)
     κ       kind of study: how often each shape occurs in it, π_κ [G];  ϖ_κ  how often the kind does
     p(y_k | g, θ)  closed form: given its shape g a curve is Gaussian
-    p(θ, κ | y) ∝ p(θ) ϖ_κ (Π_k Σ_g π_κg p(y_k | g, θ))^ω,  ω = min(1, 3/V)
+    p(θ, κ | y) ∝ p(θ) ϖ_κ Π_k (Σ_g π_κg p(y_k | g, θ))^ω_k
+    x_k     part of a full training that curve k shows;  ω_k = ω + (1 - ω) x_k, ω = min(1, 1.5/V)
+    n, e    epochs of a curve; and how many of them count for its shape
+    η = min(1, e/n)  power of what a curve says of its shape: p(y | g) = p* (p(y | g) / p*)^η, with
+            p* its density under the shape that fits best
 
 A curve that stays where it started fits any A, so its epochs are taken in units of A.
 
-The power ω: curves of one study differ from the model in the same direction, so that V of them are
-not V independent witnesses. Without it a hundred first epochs decide between kinds of studies that
-only later epochs can tell apart, and nine in ten intervals turn out too narrow.
+The power ω_k: curves of one study differ from the model in the same direction, so that V of them
+are not V independent witnesses. Without it a hundred first epochs decide between kinds of studies
+that only later epochs can tell apart, and nine in ten intervals turn out too narrow. A curve that
+was seen to its end counts in full: it says what first epochs only hint at.
+
+The power η: epochs next to each other differ from every shape of the list in the same direction,
+too. Without it six smooth epochs of three hundred are sure of one shape, whichever fits best by
+chance, and so of an end far from all others.
 """
 
 from dataclasses import dataclass
@@ -23,7 +32,8 @@ from bhpt.beliefs.shapes import Shape
 from bhpt.domain import BoolArray, FloatArray
 
 _LOG_2PI = float(np.log(2 * np.pi))
-WITNESSES = 3.0  # all curves of a study together count as so many at most
+_WITNESSES = 1.5  # first epochs of all curves of a study together count as so many curves at most
+TELLING = 3.0  # e
 _FARTHEST = 6.0  # prior deviations of θ that are looked at
 _NO_WEIGHT = 1e-300
 _STILL = 0.1  # deviation of the end of an arm that does not learn, as part of A
@@ -77,7 +87,13 @@ def end_priors(
     )
 
 
-def by_shape(rows: ShapeRows, size: float, mean: FloatArray, variance: FloatArray) -> ByShape:
+def by_shape(
+    rows: ShapeRows,
+    size: float,
+    mean: FloatArray,
+    variance: FloatArray,
+    telling: float = TELLING,
+) -> ByShape:
     """Condition every row's end on its curve, under every shape.
 
     Args:
@@ -85,6 +101,7 @@ def by_shape(rows: ShapeRows, size: float, mean: FloatArray, variance: FloatArra
         size: A.
         mean: Mean of each row's end before its own curve is seen, relative to the start, [V].
         variance: Its variance, [V].
+        telling: e; infinite takes every epoch for what it is under the shape.
     """
     lam, gamma = rows.information / size**2, rows.gamma / size**2
     m, v = end_priors(rows.learns, size, mean, variance)
@@ -97,7 +114,22 @@ def by_shape(rows: ShapeRows, size: float, mean: FloatArray, variance: FloatArra
         - rows.moved[:, None] * np.log(size)
         - rows.counts[:, None] * 0.5 * _LOG_2PI
     )
-    return ByShape(log_density, m + after * residual, after)
+    return ByShape(_tempered(log_density, rows, telling), m + after * residual, after)
+
+
+def _tempered(log_density: FloatArray, rows: ShapeRows, telling: float) -> FloatArray:
+    """Log densities with what tells shapes apart to the power η, [V, G]."""
+    best = log_density.max(axis=1, keepdims=True)
+    power = np.minimum(1.0, telling / np.maximum(rows.counts, 1))[:, None]
+    tempered: FloatArray = best + power * (log_density - best)
+    return tempered
+
+
+def witness_powers(parts: FloatArray) -> FloatArray:
+    """ω_k of every row, [V], from x, [V]."""
+    least = min(1.0, _WITNESSES / max(1, len(parts)))
+    powers: FloatArray = least + (1 - least) * parts
+    return powers
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,12 +197,18 @@ class StudySetting:
 class StudyTarget:
     """p(θ, κ | y) up to a constant, for observed rows."""
 
-    def __init__(self, prior: StudyPrior, rows: ShapeRows, witnesses: float = WITNESSES) -> None:
-        """Take the curves of a study, and how many of them count in full together."""
+    def __init__(
+        self,
+        prior: StudyPrior,
+        rows: ShapeRows,
+        powers: FloatArray,
+        telling: float = TELLING,
+    ) -> None:
+        """Take the curves of a study, ω_k of each, [V], and e."""
         self._prior = prior
         self._rows = rows
-        seen = len(rows.counts)
-        self._power = min(1.0, witnesses / seen) if seen else 1.0
+        self._powers = powers
+        self._telling = telling
         self._log_shares = np.log(prior.shares)
 
     def __call__(self, theta: FloatArray) -> float:
@@ -192,10 +230,10 @@ class StudyTarget:
             setting.size,
             np.full(rows, setting.mean),
             np.full(rows, setting.deviation**2),
+            self._telling,
         ).log_density
         highest = seen.max(axis=1, initial=-np.inf)
         relative = np.exp(seen - highest[:, None])
         by_kind = np.log(np.maximum(relative @ self._prior.kinds.T, _NO_WEIGHT))
-        total = by_kind.sum(axis=0) + highest.sum()
-        weighted: FloatArray = self._power * total + self._log_shares
+        weighted: FloatArray = self._powers @ (by_kind + highest[:, None]) + self._log_shares
         return weighted

@@ -108,6 +108,12 @@ class ShapeRows:
         moved: IntArray = np.sum(seen & (self.values != self.start), axis=1, dtype=np.int64)
         return moved
 
+    @property
+    def parts(self) -> FloatArray:
+        """Part of the kept epochs that was observed, [V]."""
+        parts: FloatArray = self.counts / self.projected.shape[2]
+        return parts
+
     def first(self, rows: int) -> "ShapeRows":
         """The first so many rows."""
         return ShapeRows(

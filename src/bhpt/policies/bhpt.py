@@ -3,6 +3,7 @@
 Notation:
     r    units left, this one included       ĉ  arm of the lowest predicted end
     ν_a  predicted end of arm a within r, a Gaussian with mean μ_a and deviation σ_a
+    r'   units left to the others when a unit is taken from them
     Q[a] = E min{ν_a, min_{k≠a} μ_k}         τ_ĉ  units that ĉ needs to its predicted end
 """
 
@@ -31,6 +32,8 @@ class Bhpt(PredictingPolicy):
             the best of the other arms is run and not ĉ (BHPT-ε).
         exhaustion: Whether ĉ is run for good once it needs all that is left (the `else` of the
             paper's rule; without it the variants Q-alone and Q-ε-alone).
+        priced: Whether BHPT-ε explores even then, as long as a unit of another arm is worth what
+            it takes from ĉ (`priced_values`).
         shown: The predictor of the study, if it is another than the belief: decisions are
             explained with it.
     """
@@ -38,6 +41,7 @@ class Bhpt(PredictingPolicy):
     belief: GaussianBelief
     epsilon: float | None = None
     exhaustion: bool = True
+    priced: bool = False
     shown: Predictor | None = None
 
     @property
@@ -51,10 +55,19 @@ class Bhpt(PredictingPolicy):
             return None
         look = q_values(view, self.belief.condition(view))
         if self.exhaustion and look.exhausted:
-            arm, why = look.top, f"arm {look.top} needs all that is left: commit"
+            arm, why = self._commit(look)
         else:
             arm, why = explore(look, self.epsilon)
         return look.decision(self.predictor, arm, why)
+
+    def _commit(self, look: "QValues") -> Chosen:
+        """ĉ, or by chance an arm whose unit is worth its price."""
+        if self.priced and self.epsilon is not None and look.rng.random() < self.epsilon:
+            values = priced_values(look.view, look.mixture, float(look.view.costs[look.top]))
+            arm = pick(values, look.view.choosable, look.rng)
+            if arm != look.top:
+                return arm, "explore: it may be worth what its unit takes from the leader"
+        return look.top, f"arm {look.top} needs all that is left: commit"
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +132,21 @@ def action_values(mixture: GaussianMixture, horizon: IntArray) -> FloatArray:
 
     def values(posterior: GaussianPosterior) -> FloatArray:
         return posterior.mean_at_most(horizon, best_other(posterior.ends(horizon).mean))
+
+    return mixture.average(values)
+
+
+def priced_values(view: View, mixture: GaussianMixture, price: float) -> FloatArray:
+    """Q when a unit of so much is taken from all other arms: E min{ν_a(r), min_{k≠a} μ_k(r')}, [K].
+
+    If it is lowest for ĉ, no unit of another arm is worth what it takes from ĉ, even if it told
+    all about that arm.
+    """
+    own = horizon_epochs(view, view.horizon)
+    rest = horizon_epochs(view, view.affordable(view.left_after(price)))
+
+    def values(posterior: GaussianPosterior) -> FloatArray:
+        return posterior.mean_at_most(own, best_other(posterior.ends(rest).mean))
 
     return mixture.average(values)
 

@@ -104,7 +104,11 @@ ENTRIES = (
     PolicyEntry(
         "bhpt-shapes", "bhpt, each arm with a shape of its own", lambda: Bhpt(ShapeBelief())
     ),
-    PolicyEntry("bhpt-eps-shapes", "bhpt-eps, likewise", lambda: Bhpt(ShapeBelief(), epsilon=0.5)),
+    PolicyEntry(
+        "bhpt-eps-shapes",
+        "bhpt-eps, likewise",
+        lambda: Bhpt(ShapeBelief(), epsilon=0.5, priced=True),
+    ),
     PolicyEntry("next-unit-shapes", "next-unit, likewise", lambda: NextUnit(ShapeBelief())),
     PolicyEntry("plans-shapes", "plans, likewise", lambda: Plans(ShapeBelief())),
     PolicyEntry("random", "random arms, each to the end", lambda: Scheduled(random_search)),
