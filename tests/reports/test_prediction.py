@@ -5,8 +5,8 @@ import pytest
 from bhpt.domain import Memory
 from bhpt.reports import prediction
 from bhpt.reports.prediction import Interval, LivePrediction, StudyPrediction, predict_study
-from bhpt.study import State
-from tests.reports.cases import state_of, told
+from bhpt.study import State, Study
+from tests.reports.cases import SPACE, loss_at, state_of, told
 
 SOME = StudyPrediction(Interval(0.1, 0.2, 0.3))
 
@@ -85,3 +85,22 @@ def test_it_says_what_the_study_s_predictor_says(policy: str | None) -> None:
 def test_nothing_is_said_of_a_study_that_is_over() -> None:
     state: State = state_of("6 epochs")
     assert predict_study(state) is None
+
+
+@pytest.mark.parametrize("policy", ["default", "bhpt"])
+@pytest.mark.parametrize("units", [5, 11])
+def test_arms_end_where_the_stored_reasons_say(policy: str, units: int) -> None:
+    study = Study(SPACE, "30 epochs", max_epochs=12, policy=policy)
+    for _ in range(units):
+        unit = study.ask()
+        assert unit is not None
+        study.tell(unit, loss_at(unit.config, unit.done + 1), seconds=1.0)
+    predicted = predict_study(study.state)
+    assert predicted is not None
+    assert study.ask() is not None
+    outlook = study.state.attempts[-1].outlook
+    assert len(outlook) > 1
+    for one in outlook:
+        said = predicted.ends[one.arm]
+        assert said.low <= said.middle <= said.high
+        assert said.middle == pytest.approx(one.end, rel=0.02)

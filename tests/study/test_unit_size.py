@@ -24,9 +24,9 @@ def _reports(epoch_s: float, beside_s: float, epochs: int, workers: int) -> list
 def test_workers_that_start_or_fail_change_nothing() -> None:
     training = Training(1, 100, grows=True)
     recent = _reports(0.1, 0.005, 1, 1)
-    slow = [replace(one, beside_s=20.0) for one in recent[:7]]
-    assert unit_size(training, 1, [*slow, *recent[7:]], 1) == 1
-    assert unit_size(training, 1, [*slow, *slow, *recent[14:]], 1) == 33
+    slow = [replace(one, beside_s=20.0) for one in recent[:3]]
+    assert unit_size(training, 1, [*slow, *recent[3:]], 1) == 1
+    assert unit_size(training, 1, [*slow, *slow, *recent[6:]], 1) == 33
 
 
 @settings(deadline=None, max_examples=100)
@@ -121,4 +121,4 @@ def test_units_shrink_near_the_end_so_that_dear_arms_can_still_have_one() -> Non
     sizes = [unit_with(left) for left in (50.0, 1.0, 0.4, 0.2, 0.05)]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] == 26
-    assert 1 <= sizes[-1] < sizes[2] < 26
+    assert 1 <= sizes[-1] < sizes[-2] < 26

@@ -20,7 +20,7 @@ from bhpt.reports.worlds import (
 )
 from bhpt.study import State
 
-_INTERVAL = (0.05, 0.5, 0.95)
+_INTERVAL = (0.05, 0.95)
 _GROWN = 1.2  # what is believed is worked out again when there are so many times the reports
 _SHARE = 0.05  # of the time may be spent on predictions for a live view
 
@@ -110,7 +110,8 @@ def _outcome(state: State, worlds: Worlds) -> Outcome:
 
 def _predicted(worlds: Worlds, outcome: Outcome) -> StudyPrediction:
     final = Interval(outcome.low, outcome.expected, outcome.high)
-    low, middle, high = np.maximum(worlds.ends.quantiles(_INTERVAL), worlds.belief.floor)
+    low, high = np.maximum(worlds.ends.quantiles(_INTERVAL), worlds.belief.floor)
+    middle = np.clip(worlds.ends.mean(), low, high)
     known = np.flatnonzero(np.isfinite(middle))
     ends = {int(k): Interval(float(low[k]), float(middle[k]), float(high[k])) for k in known}
     return StudyPrediction(final, ends)

@@ -21,7 +21,7 @@ from bhpt.study.plan import Training
 _SHARE = 9.0  # training outweighs what is beside it by this factor: workers train 90% of the time
 _LARGEST = 3  # units that a full training has at least, so that bad arms are left early
 _FEWER = 4  # a unit is made smaller only if it is this many times as long as needed
-_LEAST = 16  # reports before anything is changed
+_LEAST = 8  # reports before anything is changed
 _EACH = 4  # and for each worker
 _PATIENCE_S = 30.0  # a study that counts epochs may wait so long for its tuner, in all
 
