@@ -44,6 +44,12 @@ def test_bad_files_are_one_clear_line(tmp_path: Path, name: str, text: str) -> N
     assert "\n" not in str(caught.value)
 
 
+def test_a_file_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bhpt.spaces.files._LONGEST", 1000)
+    with pytest.raises(Misuse, match="more than 1000 characters"):
+        load_space("/dev/zero")
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(Misuse, match="no such file"):
         load_space(tmp_path / "none.json")

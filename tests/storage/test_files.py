@@ -14,7 +14,15 @@ import pytest
 from sqlalchemy.exc import DBAPIError
 
 from bhpt.domain import Misuse
-from bhpt.storage import Damaged, Exists, StoreFailed, create_store, open_store, read_store
+from bhpt.storage import (
+    Damaged,
+    Exists,
+    Removed,
+    StoreFailed,
+    create_store,
+    open_store,
+    read_store,
+)
 from bhpt.storage.files import file_engine
 from bhpt.study import Busy, Journal, NewerVersion, fold
 from bhpt.testing.event_logs import FIRST, notes
@@ -290,3 +298,36 @@ def test_a_connection_to_what_is_no_database_is_closed(
     assert len(opened) == 1
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         opened[0].execute("SELECT 1")
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_is_removed_or_replaced_in_use_is_noticed_and_copied(
+    made: Path, replaced: bool
+) -> None:
+    """What was acknowledged is still in the open file: it must not go with the process."""
+    other = made.with_name("other.db")
+    create_store(other, FIRST).close()
+    with open_store(made) as store:
+        if replaced:
+            other.rename(made)
+        else:
+            made.unlink()
+        store._written_back = float("-inf")
+        with pytest.raises(Removed, match="removed or replaced while the study ran; all of it is"):
+            store.append(notes("the last"), 62)
+        with pytest.raises(Removed, match="could not be copied"):  # the copy is not overwritten
+            store.verify()
+    with read_store(made.with_name("study.db.rescued")) as copy:
+        events = copy.read()
+    assert len(events) == 63
+    assert events[-1] == notes("the last")[0]
+
+
+def test_at_the_end_of_a_session_all_of_it_is_in_the_file(made: Path) -> None:
+    with open_store(made) as store:
+        store.append(notes("a"), 62)
+        store.verify()
+        with made.open("r+b") as opened:
+            opened.truncate(5000)
+        with pytest.raises(Damaged):
+            store.verify()

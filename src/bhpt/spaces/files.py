@@ -8,6 +8,8 @@ from bhpt.spaces.configs import Config, plain_configs
 from bhpt.spaces.short_form import first_line, refuse_pairs, refuse_twice
 from bhpt.spaces.space import Space, parse_space
 
+_LONGEST = 1 << 28  # characters of a file: far more than configurations that could be compared
+
 
 def load_space(path: str | Path) -> Space | list[Config]:
     """Read a search space from a file, such as the one given as `--space FILE`.
@@ -47,11 +49,15 @@ def load_configs(path: str | Path) -> list[Config]:
 
 def _read(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        with file.open(encoding="utf-8") as opened:
+            text = opened.read(_LONGEST + 1)
     except FileNotFoundError:
         raise Misuse(f"no such file: {file}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise Misuse(f"cannot read {file}: {first_line(error)}") from None
+    if len(text) > _LONGEST:
+        raise Misuse(f"{file} has more than {_LONGEST} characters: it is no space")
+    return text
 
 
 def _parse(file: Path, text: str) -> object:

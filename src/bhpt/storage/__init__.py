@@ -1,7 +1,7 @@
 """Where studies are kept: one file, or a PostgreSQL server; append and read."""
 
 from bhpt.storage.address import Address
-from bhpt.storage.errors import Damaged, Exists, InUse, StoreFailed
+from bhpt.storage.errors import Damaged, Exists, InUse, Removed, StoreFailed
 from bhpt.storage.holder import Holder
 from bhpt.storage.store import (
     Head,
@@ -25,6 +25,7 @@ __all__ = [
     "InUse",
     "Lease",
     "Reader",
+    "Removed",
     "Store",
     "StoreFailed",
     "copy_store",

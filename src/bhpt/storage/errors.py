@@ -27,6 +27,10 @@ class StoreFailed(RuntimeError):
     """The store cannot be written or reached; what was acknowledged is safe."""
 
 
+class Removed(StoreFailed):
+    """The file of a study was removed or replaced while it was written to."""
+
+
 class Unreachable(Busy):
     """The server does not answer or is starting; try again, it may come back."""
 

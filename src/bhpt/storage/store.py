@@ -9,7 +9,7 @@ import hashlib
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +21,14 @@ from bhpt.domain import Misuse
 from bhpt.domain.closing import Closing
 from bhpt.storage.address import Address
 from bhpt.storage.collecting import not_collecting
-from bhpt.storage.errors import Damaged, InUse, StoreFailed, Unreachable, naming_faults
+from bhpt.storage.errors import (
+    Damaged,
+    InUse,
+    Removed,
+    StoreFailed,
+    Unreachable,
+    naming_faults,
+)
 from bhpt.storage.files import (
     check_file,
     create_file,
@@ -233,6 +240,7 @@ class Store(Reader):
         self._retry_at = float("-inf")
         self._pause_s = _FIRST_PAUSE_S
         self._written_back = float("-inf")
+        self._inode = _inode(address)
         self._write_back()
         _open_here.add((str(address), token))
 
@@ -307,6 +315,20 @@ class Store(Reader):
             for suffix in ("", "-wal", "-shm"):
                 file.with_name(file.name + suffix).unlink(missing_ok=True)
 
+    def verify(self) -> None:
+        """Make sure at the end of a session that the next one finds all of it in the file.
+
+        Raises:
+            Damaged: The file is not sound any more, or lacks what was acknowledged.
+            Removed: It is not there any more.
+        """
+        if self._address.file is None:
+            return
+        self._require_file(self._address.file)
+        with suppress(InUse), read_store(self._address) as reader:
+            if reader.head() != self.head():
+                raise Damaged(f"{self._address} lacks its last events: restore it from a copy")
+
     def close(self) -> None:
         """Release the lease and close the database."""
         try:
@@ -346,7 +368,29 @@ class Store(Reader):
         if self._address.file is None or now - self._written_back < every_s:
             return
         self._written_back = now
+        self._require_file(self._address.file)
         write_back(self._engine, self._address.file)
+
+    def _require_file(self, file: Path) -> None:
+        """Notice that the file is not the one that is written to; what was written is copied.
+
+        Raises:
+            Removed: It was removed, or another one is in its place.
+        """
+        if _inode(self._address) == self._inode:
+            return
+        copy = file.with_name(f"{file.name}.rescued")
+        try:
+            copy_store(self.rows(), self.lease().clock, copy)
+        except (Misuse, StoreFailed, OSError) as error:
+            raise Removed(
+                f"{file} was removed or replaced while the study ran, and could not be copied to "
+                f"{copy} ({error}): restore it from a copy"
+            ) from error
+        raise Removed(
+            f"{file} was removed or replaced while the study ran; all of it is in {copy}: remove "
+            f"{file.name}-wal and {file.name}-shm, rename {copy.name} to {file.name} and resume"
+        )
 
     def _require_token(self, connection: Connection) -> None:
         lease = _lease(connection, self._address, locked=True)
@@ -356,6 +400,14 @@ class Store(Reader):
 
     def _beat(self, connection: Connection, clock: float) -> None:
         connection.execute(_BEAT, {"of": self._address.study, "at": clock})
+
+
+def _inode(address: Address) -> tuple[int, int] | None:
+    """What tells the file of a study from another one in its place; None if there is none."""
+    if address.file is None or not address.file.exists():
+        return None
+    found = address.file.stat()
+    return found.st_dev, found.st_ino
 
 
 def create_store(

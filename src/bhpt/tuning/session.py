@@ -236,6 +236,7 @@ def _session(
         driver = Driver(rooms, options, clock)
         offer(state)
         status = _driven(driver, _started(setup.workers, clock, folder, path), unseen)
+    store.verify()
     checkpoint = checkpoints.best_checkpoint(driver.state.best)
     return result_of(driver.state, status, str(store.address), checkpoint)
 
