@@ -306,7 +306,7 @@ bhpt.figures = (() => {
         caption: `Arms compared at step ${found.attempt}, the best predicted end first`,
         columns: ["arm", "predicted end", "± one deviation", "score (lowest is chosen)", ...study.names],
         rows: found.arms.map((arm, place) => [arm, found.end[place], found.spread[place], found.score[place],
-          ...study.names.map((name) => (study.arms.get(arm) || { settings: {} }).settings[name])]),
+          ...study.names.map((name) => (study.arms.get(arm) || { settings: Object.create(null) }).settings[name])]),
       },
     };
   }

@@ -58,7 +58,7 @@ bhpt.model = (() => {
       const names = Object.keys(columns.settings);
       names.forEach((name) => { if (!this.names.includes(name)) this.names.push(name); });
       columns.arm.forEach((arm, place) => {
-        const settings = {};
+        const settings = Object.create(null); // a hyper-parameter may be called __proto__
         names.forEach((name) => { settings[name] = columns.settings[name][place]; });
         this.arms.set(arm, {
           arm, settings, epochs: columns.epochs[place], best: columns.best[place],
