@@ -156,7 +156,8 @@ def tune(
         typer.Option(help="Epochs in one unit, the smallest amount that is decided on."),
     ] = None,
     max_epochs: Annotated[
-        int | None, typer.Option(help="How far one configuration may train.")
+        int | None,
+        typer.Option(help="How far one may train; half of an epoch budget if not given."),
     ] = None,
     policy: Annotated[str, typer.Option(help="See `bhpt policies`.")] = "default",
     candidates: Annotated[

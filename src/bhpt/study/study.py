@@ -72,7 +72,7 @@ class Study(Closing):
         space: A `ConfigurationSpace`, a dictionary of ranges or a list of configurations.
         budget: "200 epochs", "2h", "$25" or a `Budget`.
         unit: Epochs in one unit.
-        max_epochs: How far an arm may train.
+        max_epochs: How far an arm may train; None for half of a budget in epochs, 100 otherwise.
         seed: Of all randomness.
         policy: By name, or a policy object.
         workers: How many units may be asked for before one is told.

@@ -130,7 +130,7 @@ def tune(
         training: How one arm is trained, in detail; instead of `unit` and `max_epochs`.
         unit: Epochs in one unit, the smallest amount that is decided on. One if not given, and
             more under a deadline where an epoch is shorter than what a unit costs beside it.
-        max_epochs: How far an arm may train.
+        max_epochs: How far an arm may train; None for half of a budget in epochs, 100 otherwise.
         policy: By name, or a policy object.
         candidates: How many configurations are drawn from a space at the start.
         metric: Which of the reported metrics decides what is best.
