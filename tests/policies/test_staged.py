@@ -18,6 +18,7 @@ from bhpt.policies.bhpt import Bhpt
 from bhpt.policies.default import DefaultPolicy
 from bhpt.policies.interface import Decision, Explanation, PredictingPolicy
 from bhpt.policies.learned import Learned
+from bhpt.policies.narrowed import NarrowedPolicy
 from bhpt.policies.registry import make_policy, our_belief
 from bhpt.policies.rungs import Rung, RungCourse
 from bhpt.policies.scheduled import Course, Schedule, Scheduled, Setup
@@ -129,8 +130,10 @@ def test_a_small_budget_is_the_learned_policys_and_a_large_one_begins_with_bhpts
 def test_the_study_has_one_predictor_whoever_decides() -> None:
     nameless = make_policy("nameless")
     assert isinstance(nameless, StagedPolicy)
-    assert isinstance(nameless.early, Bhpt)
-    assert nameless.predictor is nameless.early.predictor is nameless.late.predictor
+    assert isinstance(nameless.early, NarrowedPolicy)
+    early = nameless.early.chooser
+    assert isinstance(early, Bhpt)
+    assert nameless.predictor is early.predictor is nameless.late.predictor
     assert isinstance(nameless.predictor, LearnedPredictor)
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from bhpt.domain import Saved
 from bhpt.study.tried_arms import Arm, TriedArms
-from bhpt.study.unit_times import FirstUnit, Timings
+from bhpt.study.unit_times import COMMON, FirstUnit, Timings
 
 _SAVED = st.integers(1, 9).map(lambda epochs: (Saved(1, epochs, "digest", 10),))
 _ARM = st.builds(
@@ -68,3 +68,11 @@ def test_any_interleaving_of_changes_equals_copying(
             _check(*made[-1])
     for tried, known in made:
         _check(tried, known)
+
+
+def test_the_arms_that_reported_last_are_a_bounded_number() -> None:
+    tried = TriedArms()
+    for arm in range(COMMON + 10):
+        tried = tried.with_arm(arm, Arm(units=1))
+    tried = tried.with_arm(20, Arm(units=2)).with_arm(21, Arm(units=1, failures=1))
+    assert tried.latest_arms.tolist() == [*range(10, 20), *range(21, COMMON + 10), 20]

@@ -179,7 +179,7 @@ class FreezeThaw:
             if key in memory.latest or at == 0:
                 break
             todo.append((key, curves))
-            at = unknown.sampling.last_fit(at - 1)
+            at = 0 if unknown.sampling.starts_anew(at) else unknown.sampling.last_fit(at - 1)
         fit = memory.latest.get(key) or self._prior(view, unknown)
         for key, curves in reversed(todo):
             fit = self._refit(view, curves, unknown, fit)
@@ -212,7 +212,7 @@ class FreezeThaw:
         )
         reports = len(curves.reports)
         rng = np.random.default_rng((view.seed, reports, 1))
-        burn = sampling.burn if reports == 1 else sampling.warm
+        burn = sampling.burn if sampling.starts_anew(reports) else sampling.warm
         theta = last.theta
         height = target(theta).log_density
         settings = []

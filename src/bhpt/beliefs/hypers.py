@@ -123,6 +123,10 @@ LINEAR_PRIORS = Priors(  # vague: what a person would say who has seen no curve 
 )
 
 
+_LONG = 400  # reports: a longer chain of fits is broken off every few fits
+_CHAIN = 4  # of the steps by which reports grow from fit to fit
+
+
 @dataclass(frozen=True)
 class Sampling:
     """How θ is slice sampled.
@@ -155,6 +159,17 @@ class Sampling:
             if at < self.always or following > reports:
                 return at
             at = following
+
+    def starts_anew(self, reports: int) -> bool:
+        """Whether the fit at this moment of the schedule follows from no earlier one.
+
+        Every few fits of a long study do, so that one that is resumed, or looked at by other
+        arms than before, needs few of them.
+        """
+        if reports == 1:
+            return True
+        steps = int(np.log(reports) / np.log(self.growth))
+        return reports > _LONG and steps % _CHAIN == 0
 
 
 @dataclass(frozen=True)

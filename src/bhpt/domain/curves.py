@@ -292,3 +292,24 @@ class Curves:
             counts=counts,
             reports=kept,
         )
+
+    def only(self, arms: IntArray) -> "Curves":
+        """The curves of some arms alone, numbered anew in the given order.
+
+        Args:
+            arms: Which, none twice.
+        """
+        place = np.full(self.arms, -1)
+        place[arms] = np.arange(len(arms))
+        rows = np.flatnonzero(place[self.visited] >= 0)
+        row = np.full(len(self.visited), -1)
+        row[rows] = np.arange(len(rows))
+        reports = np.column_stack([row[self.reports[:, 0]], self.reports[:, 1]])
+        return Curves(
+            arms=len(arms),
+            epochs=self.epochs,
+            visited=place[self.visited[rows]],
+            losses=self.losses[rows],
+            counts=self.counts[rows],
+            reports=reports[reports[:, 0] >= 0],
+        )

@@ -4,7 +4,7 @@ Notation:
     K  arms, D  encoded features, r_k  units that arm k can still run within what is left.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -161,6 +161,32 @@ class View:
     def units_left(self) -> int:
         """About how many units what is left pays for, whoever runs them."""
         return int(self.left / self.price + _ROUNDING)
+
+    def only(self, arms: IntArray, memory: Memory) -> "View":
+        """The study as if it had some arms alone, numbered anew in the given order.
+
+        What is left, and how many workers share it, stays. Units in flight of other arms are not
+        seen.
+
+        Args:
+            arms: Which, none twice.
+            memory: What was prepared for views of some arms.
+        """
+        place = np.full(self.arms, -1)
+        place[arms] = np.arange(len(arms))
+        flying = place[self.pending]
+        return replace(
+            self,
+            curves=self.curves.only(arms),
+            costs=self.costs[arms],
+            features=self.features[arms],
+            pending=flying[flying >= 0],
+            tokens=None if self.tokens is None else self.tokens[arms],
+            earlier=None if self.earlier is None else self.earlier[arms],
+            startable=None if self.startable is None else self.startable[arms],
+            first_arms=None,
+            memory=memory,
+        )
 
     def rng(self) -> np.random.Generator:
         """The random numbers of this decision: a replay draws the same."""

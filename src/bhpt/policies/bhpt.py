@@ -67,7 +67,7 @@ class Bhpt(PredictingPolicy):
             arm = pick(values, look.view.choosable, look.rng)
             if arm != look.top:
                 return arm, "explore: it may be worth what its unit takes from the leader"
-        return look.top, f"arm {look.top} needs all that is left: commit"
+        return look.top, "it needs all that is left: commit"
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,7 @@ from bhpt.policies.bhpt import Bhpt
 from bhpt.policies.default import DefaultPolicy
 from bhpt.policies.interface import Policy
 from bhpt.policies.learned import Learned
+from bhpt.policies.narrowed import NarrowedPolicy
 from bhpt.policies.next_unit import NextUnit
 from bhpt.policies.plans import Plans
 from bhpt.policies.promising import Promising
@@ -78,7 +79,7 @@ def wary_belief() -> FreezeThaw:
 def _nameless(learned: Learned) -> StagedPolicy:
     """What the default does where names tell nothing."""
     blind = Learned(without_names(learned.weights), learned.ends)
-    early = Bhpt(our_belief(), shown=learned.predictor)
+    early = NarrowedPolicy(Bhpt(our_belief(), shown=learned.predictor))
     return StagedPolicy(early, blind, Scheduled(successive_halving))
 
 
@@ -97,20 +98,36 @@ ENTRIES = (
         "default where no name is known: bhpt, then learned",
         lambda: _nameless(Learned()),
     ),
-    PolicyEntry("bhpt", "the paper's rule: lowest Q, then commit", lambda: Bhpt(paper_belief())),
-    PolicyEntry("bhpt-eps", "BHPT-ε, ε = 0.5", lambda: Bhpt(paper_belief(), epsilon=0.5)),
-    PolicyEntry("next-unit", "the value of the next unit", lambda: NextUnit(our_belief())),
-    PolicyEntry("plans", "d units to each of m arms, then commit", lambda: Plans(wary_belief())),
     PolicyEntry(
-        "bhpt-shapes", "bhpt, each arm with a shape of its own", lambda: Bhpt(ShapeBelief())
+        "bhpt",
+        "the paper's rule: lowest Q, then commit",
+        lambda: NarrowedPolicy(Bhpt(paper_belief())),
+    ),
+    PolicyEntry(
+        "bhpt-eps", "BHPT-ε, ε = 0.5", lambda: NarrowedPolicy(Bhpt(paper_belief(), epsilon=0.5))
+    ),
+    PolicyEntry(
+        "next-unit", "the value of the next unit", lambda: NarrowedPolicy(NextUnit(our_belief()))
+    ),
+    PolicyEntry(
+        "plans",
+        "d units to each of m arms, then commit",
+        lambda: NarrowedPolicy(Plans(wary_belief())),
+    ),
+    PolicyEntry(
+        "bhpt-shapes",
+        "bhpt, each arm with a shape of its own",
+        lambda: NarrowedPolicy(Bhpt(ShapeBelief())),
     ),
     PolicyEntry(
         "bhpt-eps-shapes",
         "bhpt-eps, likewise",
-        lambda: Bhpt(ShapeBelief(), epsilon=0.5, priced=True),
+        lambda: NarrowedPolicy(Bhpt(ShapeBelief(), epsilon=0.5, priced=True)),
     ),
-    PolicyEntry("next-unit-shapes", "next-unit, likewise", lambda: NextUnit(ShapeBelief())),
-    PolicyEntry("plans-shapes", "plans, likewise", lambda: Plans(ShapeBelief())),
+    PolicyEntry(
+        "next-unit-shapes", "next-unit, likewise", lambda: NarrowedPolicy(NextUnit(ShapeBelief()))
+    ),
+    PolicyEntry("plans-shapes", "plans, likewise", lambda: NarrowedPolicy(Plans(ShapeBelief()))),
     PolicyEntry("random", "random arms, each to the end", lambda: Scheduled(random_search)),
     PolicyEntry("hyperband", "η = 3, promotions resume", lambda: Scheduled(hyperband)),
     PolicyEntry(

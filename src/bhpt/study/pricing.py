@@ -179,14 +179,25 @@ def _prospects(state: State, times: PaceModel | None, reruns: IntArray, unit: in
 
 
 def _known_reruns(state: State, reruns: Reruns | None) -> IntArray:
-    """Epochs that each arm would have to train again first, [K]."""
+    """Epochs that each arm would have to train again first, [K].
+
+    The log knows all about arms whose last epoch is in a checkpoint. Of the others, a trainer may
+    be alive if it has trained since the driver took over; only the arms that ran last are asked
+    about, so that this costs the same in a long study. The others are priced without a trainer.
+    """
     curves, _ = _arms(state)
     tried = state.tried.columns
     done = curves.count_by_arm[tried.arms]
     known = np.zeros(curves.arms, np.int64)
-    known[tried.arms] = np.maximum(done - tried.ready, 0)  # nothing, of a study as it was before
-    if reruns is not None:  # the log knows all about arms whose last epoch is in a checkpoint
-        for arm in tried.arms[tried.held < done].tolist():
+    if reruns is None:
+        known[tried.arms] = np.maximum(done - tried.ready, 0)  # nothing, of a study as before
+        return known
+    known[tried.arms] = np.maximum(done - tried.held, 0)
+    if (tried.ready > tried.held).any():
+        lives = np.zeros(curves.arms, bool)
+        lives[tried.arms] = (tried.held < done) & (tried.ready > tried.held)
+        latest = state.tried.latest_arms
+        for arm in latest[lives[latest]].tolist():
             known[arm] = reruns(arm)
     return known
 

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from bhpt.domain import BoolArray, IntArray, Saved
-from bhpt.study.unit_times import FirstUnit, Timings, TimingTable
+from bhpt.study.unit_times import COMMON, FirstUnit, Timings, TimingTable
 
 PACES = 16
 """Timings of an arm that are remembered."""
@@ -79,6 +79,7 @@ class _Table:
         self._changed: dict[int, None] = {}
         self._timed: dict[int, None] = {}
         self._failing: dict[int, None] = {}
+        self._latest: dict[int, None] = {}
         self._timings = TimingTable(PACES)
         self._rows: dict[int, int] = {}
         self._numbers = np.zeros((8, 3), np.int64)  # arm, ready, held
@@ -90,6 +91,11 @@ class _Table:
         if _timed(before) is not _timed(after):
             self._timed.pop(arm, None)  # in the order of the last timing, the latest at the end
             self._timed[arm] = None
+        if before is None or after.units != before.units:
+            self._latest.pop(arm, None)
+            self._latest[arm] = None
+            if len(self._latest) > COMMON:
+                del self._latest[next(iter(self._latest))]
         self._changed[arm] = None
         self.known[arm] = after
         self.changes.append((arm, after))
@@ -100,6 +106,10 @@ class _Table:
         count = len(self._rows)
         arms, ready, held = self._numbers[:count].T.copy()
         return ArmColumns(arms, ready, held, self._closed[:count].copy())
+
+    def latest(self) -> IntArray:
+        """The arms that reported last, at most `COMMON` of them, the latest at the end."""
+        return np.fromiter(self._latest, np.int64, len(self._latest))
 
     def failing(self) -> list[int]:
         """Arms whose last attempt failed and that are not given up, lowest first."""
@@ -169,6 +179,11 @@ class TriedArms(Mapping[int, Arm]):
     def failing(self) -> list[int]:
         """Arms whose last attempt failed and that are not given up, lowest first."""
         return self._current.failing()
+
+    @property
+    def latest_arms(self) -> IntArray:
+        """The arms that reported last, a bounded number of them, the latest at the end."""
+        return self._current.latest()
 
     @property
     def timings(self) -> Timings:

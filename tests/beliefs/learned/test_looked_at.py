@@ -1,6 +1,7 @@
 """Which arms the networks look at: all of few, of many a bounded number that matters."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -84,6 +85,42 @@ def test_the_choice_stays_while_known_arms_go_on() -> None:
         if curves.count_by_arm[leader] < EPOCHS:
             curves = curves.extend(leader, np.array([curves.best]))
         np.testing.assert_array_equal(looked_at(replace(base, curves=curves), KNOWING), rows)
+
+
+def played(view: View, units: int, workers: int, seed: int) -> list[IntArray]:
+    """The arms looked at before each of so many decisions, every one for an arm looked at."""
+    rng = np.random.default_rng(seed)
+    seen, flying = [], list[int]()
+    view = replace(view, split=workers)
+    for _ in range(units):
+        view = replace(view, pending=np.array(flying, np.int64))
+        rows = looked_at(view, KNOWING)
+        seen.append(rows)
+        flying.append(int(rng.choice(rows[view.choosable[rows]])))
+        if len(flying) == workers:
+            arm = flying.pop(int(rng.integers(min(4, workers))))
+            view = replace(view, curves=view.curves.extend(arm, rng.uniform(0.1, 1.0, 1)))
+    return seen
+
+
+@pytest.mark.parametrize(("workers", "seed"), [(1, 0), (1, 1), (4, 2), (16, 3), (100, 4)])
+def test_the_choice_is_made_anew_every_few_units_only(workers: int, seed: int) -> None:
+    """Whatever of it is chosen: so what is computed from it can be kept."""
+    seen = played(large(seed, arms=1500, tried=700, reports=1200), 400, workers, seed)[200:]
+    changes = sum(not np.array_equal(one, other) for one, other in pairwise(seen))
+    assert 1 <= changes <= 2 * len(seen) / 16 + 10
+    assert max(map(len, seen)) <= MOST_LOOKED_AT + 2 * min(workers, 64)
+
+
+def test_with_very_many_workers_the_best_of_those_in_flight_are_looked_at() -> None:
+    view = large(1, arms=1500, tried=700, reports=1200)
+    order = by_standing(view.curves, 1)
+    view = replace(view, split=256, pending=np.sort(order[:255]))
+    rows = looked_at(view, KNOWING)
+    assert len(rows) <= MOST_LOOKED_AT
+    assert np.count_nonzero(np.isin(rows, view.pending)) <= 40 + 64  # and those decided since
+    assert view.curves.visited[view.curves.best_by_row.argmin()] in rows
+    assert np.count_nonzero(view.choosable[rows]) > 150
 
 
 def test_inputs_of_the_arms_looked_at_are_those_of_their_own_curves() -> None:

@@ -25,10 +25,10 @@ _BLOCK = 16  # added arms that are read together
 _EVERY_BITS = 3  # experts are weighed at every report up to 7, every second up to 15, and so on
 
 
-def names_tell(view: View, trained: NetworkWeights) -> bool:
+def names_tell(view: View, trained: NetworkWeights | None) -> bool:
     """Whether experts have an opinion about these arms, before anything is trained."""
     named = tokens_read(view, trained)
-    if named is None:
+    if named is None or trained is None:
         return False
     first = np.arange(min(view.arms, SOME))
     slot: Slot[bool] = Slot("names tell", trained)
@@ -38,9 +38,9 @@ def names_tell(view: View, trained: NetworkWeights) -> bool:
     )
 
 
-def tokens_read(view: View, trained: NetworkWeights) -> FloatArray | None:
-    """Tokens of the hyper-parameters, if there are any and the network reads them, [K, N, F]."""
-    return view.tokens if trained.knows_names else None
+def tokens_read(view: View, trained: NetworkWeights | None) -> FloatArray | None:
+    """Tokens of the hyper-parameters, if there are any and a network reads them, [K, N, F]."""
+    return view.tokens if trained is not None and trained.knows_names else None
 
 
 def at_first(view: View, rows: IntArray, trained: NetworkWeights) -> FloatArray:

@@ -1,4 +1,6 @@
-"""Which arms the networks look at: all of few, of many a bounded number that matters.
+"""Which arms are looked at: all of few, of many a bounded number that matters.
+
+The networks look at them, and so do Gaussian processes where a study has tried very many.
 
 So a decision takes as long in a study of many thousand units as in a short one. Of very many
 untried arms those are looked at that come first in an order drawn by chance, with some that are
@@ -23,7 +25,7 @@ import numpy as np
 
 from bhpt.beliefs.learned.arm_opinions import SOME, at_first, names_tell, tokens_read
 from bhpt.beliefs.learned.weights import NetworkWeights
-from bhpt.domain import BoolArray, Curves, FloatArray, IntArray, Slot, View
+from bhpt.domain import BoolArray, Curves, IntArray, Slot, View
 
 MOST_LOOKED_AT = 272
 """Arms; more only where very many are in flight."""
@@ -72,8 +74,14 @@ def last_choice(view: View) -> Moment:
     return Moment(reports, int(rows.max(initial=-1)) + 1, decided, step, crowded)
 
 
-def looked_at(view: View, trained: NetworkWeights) -> IntArray:
-    """Arms that the network looks at, in order, [R]."""
+def looked_at(view: View, trained: NetworkWeights | None = None) -> IntArray:
+    """Arms that are looked at, in order, [R].
+
+    Args:
+        view: The study.
+        trained: The network that looks at them: what it expects by names counts among untried
+            arms. None for whoever reads no names.
+    """
     chosen = last_choice(view)
     tried = _mask(view.arms, view.curves.visited[: chosen.visited])
     active, busy = _active(view, chosen)
@@ -93,7 +101,7 @@ def _untried(
     tried: BoolArray,
     active: BoolArray,
     busy: BoolArray,
-    trained: NetworkWeights,
+    trained: NetworkWeights | None,
 ) -> BoolArray:
     """Which of the arms are looked at that had not been tried when the choice was made, [K].
 
@@ -178,7 +186,7 @@ def by_standing(curves: Curves, unit: int) -> IntArray:
     return order
 
 
-def _order(view: View, trained: NetworkWeights) -> IntArray:
+def _order(view: View, trained: NetworkWeights | None) -> IntArray:
     """The order in which untried arms are looked at, [K].
 
     By chance, but first come some that are expected to end best, if names tell.
@@ -186,12 +194,12 @@ def _order(view: View, trained: NetworkWeights) -> IntArray:
     named = tokens_read(view, trained) if names_tell(view, trained) else None
     slot: Slot[IntArray] = Slot("order of untried arms", trained)
     inputs = (view.arms, view.seed, named, view.earlier)
-    return view.memory.recall(slot, inputs, lambda: _drawn_order(view, named, trained))
+    return view.memory.recall(slot, inputs, lambda: _drawn_order(view, trained))
 
 
-def _drawn_order(view: View, named: FloatArray | None, trained: NetworkWeights) -> IntArray:
+def _drawn_order(view: View, trained: NetworkWeights | None) -> IntArray:
     order = np.argsort(np.random.default_rng((view.seed, _CHANCE)).random(view.arms))
-    if named is None:
+    if trained is None or not names_tell(view, trained):
         return order
     said = at_first(view, order[:SOME], trained)[:, 0]
     first = np.argsort(-said, kind="stable")[:_LIKED]
