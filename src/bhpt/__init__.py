@@ -7,8 +7,9 @@ workers and to programs that only want `bhpt.__version__`. Beside what people ca
 they may implement are here: a policy, an executor, an event log, a trainer.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from bhpt.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from bhpt import plot
@@ -141,14 +142,7 @@ _HOMES = {
 
 
 if not TYPE_CHECKING:  # hidden from type checkers, which then find names that do not exist
-
-    def __getattr__(name: str) -> object:
-        """Import a public name from its module."""
-        if name not in _HOMES:
-            raise AttributeError(f"module 'bhpt' has no attribute {name!r}")
-        if _HOMES[name] == "bhpt":  # a module of its own
-            return import_module(f"bhpt.{name}")
-        return getattr(import_module(_HOMES[name]), name)
+    __getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -2,13 +2,14 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 from bhpt.domain.budget_kinds import BudgetKind, examples, find_kind, parse_amount
 from bhpt.domain.errors import Misuse
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Budget:
     """A hard limit, as people give it and studies store it.
 
@@ -52,7 +53,7 @@ class Budget:
         amount, kind = parse_amount(text.strip())
         return cls(amount, kind, price_per_hour)
 
-    @property
+    @cached_property
     def rules(self) -> BudgetKind:
         """Everything that depends on what is counted."""
         return find_kind(self.kind)(self.amount, self.price_per_hour)

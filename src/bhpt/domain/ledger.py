@@ -52,7 +52,7 @@ class Ledger:
         """What reservations take away from further attempts."""
         return self.budget.rules.held(self.reserved)
 
-    @property
+    @cached_property
     def left(self) -> float:
         """What a further attempt may reserve, never negative."""
         return max(0.0, self.budget.amount - self.used - self.held)

@@ -41,8 +41,8 @@ class Memory:
         Args:
             slot: Where it is kept.
             inputs: Everything that the value depends on. Arrays are compared by their numbers,
-                unless they are the same object or read-only views of the same memory: arrays of
-                a view never change.
+                unless they are the same object or views of the same memory: arrays of a view
+                never change.
             make: Makes the value.
         """
         kept = self._kept.get(slot)
@@ -72,12 +72,10 @@ def _same(left: object, right: object) -> bool:
 
 
 def _share_memory(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> bool:
-    """Whether two arrays of one shape are the same numbers in memory that nobody writes to.
+    """Whether two arrays of one shape are the same numbers in memory.
 
-    The rows of a list that grows are such views, new ones for every list: comparing all their
+    The rows of a list that grows are such arrays, new ones for every list: comparing all their
     numbers would cost as much as there are arms.
     """
-    if left.flags.writeable or right.flags.writeable or left.strides != right.strides:
-        return False
     mine, other = left.__array_interface__["data"], right.__array_interface__["data"]
-    return bool(mine[0] == other[0])
+    return bool(mine[0] == other[0] and left.strides == right.strides)

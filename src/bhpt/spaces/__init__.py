@@ -3,9 +3,9 @@
 What needs ConfigSpace is imported when it is first used: reading a study does not.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from bhpt.lazy_names import lazy_names
 from bhpt.spaces.configs import Config, plain_config
 from bhpt.spaces.inferred_ranges import encode_configs
 from bhpt.spaces.ranges import infer_ranges
@@ -38,9 +38,4 @@ _HOMES = {
 
 
 if not TYPE_CHECKING:  # hidden from type checkers, which then find names that do not exist
-
-    def __getattr__(name: str) -> object:
-        """Import a name from its module."""
-        if name not in _HOMES:
-            raise AttributeError(f"module 'bhpt.spaces' has no attribute {name!r}")
-        return getattr(import_module(_HOMES[name]), name)
+    __getattr__ = lazy_names(__name__, _HOMES)

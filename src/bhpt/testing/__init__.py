@@ -15,8 +15,9 @@ are imported when they are first used, so that workers can import a trainer from
 """
 
 import sys
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from bhpt.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from bhpt.testing.budgets import BudgetContract
@@ -55,9 +56,4 @@ if "pytest" in sys.modules:
     pytest.register_assert_rewrite(*set(_HOMES.values()))
 
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> object:
-        """Import a suite from its module."""
-        if name not in _HOMES:
-            raise AttributeError(f"module 'bhpt.testing' has no attribute {name!r}")
-        return getattr(import_module(_HOMES[name]), name)
+    __getattr__ = lazy_names(__name__, _HOMES)

@@ -260,17 +260,22 @@ class Driver:
         return self._rooms.executor.poll(max(_SHORTEST_WAIT_S, min(self._options.tick_s, look)))
 
     def _until_look(self, number: int, now: float) -> float:
-        """Seconds until a running unit has to be looked at: a tick, or less if its budget says so.
+        """Seconds until a running unit has to be looked at: the next tick, or as its budget says.
 
         With hundreds of workers, looking at all of them after each report would be most of what
-        the driver does.
+        the driver does; so ticks are the same for all, and a unit that its budget never stops and
+        whose limit the executor has is not looked at.
         """
+        tick = self._options.tick_s
+        until_tick = tick - now % tick
         if number in self._stops:
-            return self._options.tick_s
+            return until_tick
         busy = now - self._started[number]
         attempt, grace = self.state.attempts[number], self._options.grace_s
         look = next_look(self.state, attempt, busy, self.clock(), grace)
-        return max(_SHORTEST_WAIT_S, min(self._options.tick_s, look))
+        if look == float("inf") and attempt.expected_s is not None:
+            return look
+        return max(_SHORTEST_WAIT_S, min(until_tick, look))
 
     def bear(self, waited_s: float) -> None:
         """Refuse to wait for the store, or for a worker, longer than the session's patience.

@@ -106,11 +106,14 @@ def _untried(
     """Which of the arms are looked at that had not been tried when the choice was made, [K].
 
     The active ones, and a number of others that can be tried. Some others are spare: when one of
-    them has been decided on, it is active, and the choice is still the same.
+    them has been decided on, it is active, and the choice is still the same. With very many
+    workers, an active one has to come first in the order, too.
     """
     taken = active & ~tried
     others = view.choosable & ~(tried | active | busy)
-    spare = chosen.step - int(np.count_nonzero(taken)) % chosen.step if chosen.step > 1 else 0
+    spare = 0 if chosen.step == 1 else chosen.step - int(np.count_nonzero(taken)) % chosen.step
+    if chosen.crowded:
+        others, spare, taken = others | taken, chosen.step, np.zeros_like(taken)
     if np.count_nonzero(others) > _MOST_UNTRIED + spare:
         order = _order(view, trained)
         others = _mask(view.arms, order[others[order]][: _MOST_UNTRIED + spare])
