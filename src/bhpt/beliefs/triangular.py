@@ -4,10 +4,21 @@ Fits call them on small matrices tens of thousands of times a run, where the che
 general wrappers cost more than the arithmetic.
 """
 
+from functools import cache
+from types import ModuleType
+
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from bhpt.domain import FloatArray
+
+
+@cache
+def _lapack() -> ModuleType:
+    """SciPy's LAPACK, which takes a fifth of a second to import: whoever only reads needs none."""
+    from scipy.linalg import lapack
+
+    module: ModuleType = lapack
+    return module
 
 
 def cholesky(matrix: FloatArray) -> FloatArray:
@@ -16,7 +27,7 @@ def cholesky(matrix: FloatArray) -> FloatArray:
     Raises:
         np.linalg.LinAlgError: If it is not positive definite.
     """
-    lower, info = dpotrf(matrix, lower=1, clean=1)
+    lower, info = _lapack().dpotrf(matrix, lower=1, clean=1)
     if info:
         raise np.linalg.LinAlgError(f"leading minor {info} is not positive definite")
     factor: FloatArray = lower
@@ -44,7 +55,7 @@ def solve_lower_transposed(lower: FloatArray, right: FloatArray) -> FloatArray:
 def _solve(lower: FloatArray, right: FloatArray, transposed: int) -> FloatArray:
     if not right.size:
         return right
-    solved, info = dtrtrs(lower, right, lower=1, trans=transposed)
+    solved, info = _lapack().dtrtrs(lower, right, lower=1, trans=transposed)
     if info:
         raise np.linalg.LinAlgError(f"diagonal element {info} of the factor is zero")
     answer: FloatArray = solved

@@ -1,15 +1,18 @@
-"""The one predictor of a study: that of its policy, else the learned one."""
+"""The one predictor of a study: that of its policy, else the learned one.
 
-from bhpt.beliefs.learned.ends import LearnedPredictor
-from bhpt.beliefs.learned.weights import shipped
+Policies and networks are imported when one is asked for: reading a study needs none.
+"""
+
 from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import Misuse
 from bhpt.policies.interface import Policy, PredictingPolicy
-from bhpt.policies.registry import make_policy
 
 
 def predictor_of(policy: Policy | None) -> Predictor:
     """The predictor that a policy names; the learned one if it names none or is not known."""
+    from bhpt.beliefs.learned.ends import LearnedPredictor
+    from bhpt.beliefs.learned.weights import shipped
+
     if isinstance(policy, PredictingPolicy):
         return policy.predictor
     return LearnedPredictor(shipped("ends"))
@@ -17,6 +20,8 @@ def predictor_of(policy: Policy | None) -> Predictor:
 
 def policy_named(name: str) -> Policy | None:
     """The policy that a study remembers; None if it was an object that has no name here."""
+    from bhpt.policies.registry import make_policy
+
     try:
         return make_policy(name)
     except Misuse:

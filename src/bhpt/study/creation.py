@@ -10,7 +10,6 @@ import numpy as np
 from bhpt.beliefs.earlier_studies import EarlierStudy, summary
 from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
-from bhpt.policies.registry import networks
 from bhpt.spaces import Config
 from bhpt.spaces.configs import identity, plain_config
 from bhpt.study.events import ArmsAdded, Enqueued, StudyCreated
@@ -110,7 +109,7 @@ def first_events(
     metric = objective or Objective()
     if training.untrained is not None:
         training = replace(training, untrained=metric.to_loss(training.untrained))
-    weights = networks(policy)
+    weights = _networks(policy)
     plan = Plan(budget, seed, policy, workers, trainer, training, search, weights, metric, earlier)
     queue = (Enqueued(tuple(range(len(first)))),) if first else ()
     return StudyCreated(plan), arms, *queue
@@ -172,6 +171,13 @@ def summarised(state: State) -> EarlierStudy:
     return summary(state.curves, state.configs)
 
 
+def _networks(policy: str) -> dict[str, str]:
+    """Digests of the weights that a named policy decides with, by network."""
+    from bhpt.policies.registry import networks  # whoever only reads needs no policy
+
+    return networks(policy)
+
+
 def note_of_other_weights(plan: Plan) -> str | None:
     """One line if the study's policy has other weights by now than when the study was created.
 
@@ -179,7 +185,7 @@ def note_of_other_weights(plan: Plan) -> str | None:
         plan: The study's plan. Without a note of its weights, as in studies of before, nothing
             can be said.
     """
-    now = networks(plan.policy)
+    now = _networks(plan.policy)
     other = [name for name, digest in now.items() if plan.networks.get(name, digest) != digest]
     if not other:
         return None

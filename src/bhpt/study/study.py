@@ -14,7 +14,6 @@ from bhpt.domain.closing import Closing
 from bhpt.domain.objective import Direction
 from bhpt.domain.reports import read_reports
 from bhpt.policies.interface import Policy
-from bhpt.policies.registry import make_policy
 from bhpt.spaces import Config
 from bhpt.study.arm_list import space_of
 from bhpt.study.creation import (
@@ -161,7 +160,7 @@ class Study(Closing):
     ) -> None:
         """Start a session: its clock goes on where the last one stopped."""
         self._journal = journal
-        self._policy = make_policy(policy) if isinstance(policy, str) else policy
+        self._policy = named_policy(policy) if isinstance(policy, str) else policy
         self._memory = Memory()
         self._clock = clock
         self._zero = clock() - journal.state.clock
@@ -315,6 +314,13 @@ def asked(state: State, attempt: Attempt) -> AskedUnit:
         config=state.configs[attempt.unit.arm],
         why=attempt.why,
     )
+
+
+def named_policy(name: str) -> Policy:
+    """A fresh policy by its name; imports what policies need, which whoever only reads does not."""
+    from bhpt.policies.registry import make_policy
+
+    return make_policy(name)
 
 
 def policy_name(policy: str | Policy) -> str:

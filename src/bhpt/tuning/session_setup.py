@@ -9,10 +9,10 @@ from bhpt.domain import Memory, Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.executors import Executor
 from bhpt.policies.interface import Policy, refuse_side_by_side
-from bhpt.policies.registry import make_policy
 from bhpt.reports.prediction import LivePrediction
 from bhpt.storage import Address
 from bhpt.study.plan import Plan
+from bhpt.study.study import named_policy
 from bhpt.trackers import Tracker
 from bhpt.trainers.specs import TrainerSpec, spec_from_json
 from bhpt.tuning.driver import Watch
@@ -44,7 +44,7 @@ class SessionRequest:
         if self.spec is None and plan.trainer is None:
             raise Misuse(f"{address} was run with ask and tell: give the trainer to resume it")
         spec = self.spec or spec_from_json(plan.trainer or {})
-        policy = self.policy if self.policy is not None else make_policy(plan.policy)
+        policy = self.policy if self.policy is not None else named_policy(plan.policy)
         workers = plan.workers if self.workers is None else self.workers
         refuse_side_by_side(policy, workers)
         variables = {**self.options.variables, "BHPT_STUDY": str(address)}

@@ -14,11 +14,10 @@ from bhpt.domain import Memory, Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.domain.objective import Direction
 from bhpt.policies.interface import Policy, refuse_side_by_side
-from bhpt.policies.registry import make_policy
 from bhpt.storage import Address, Exists, create_store, open_store, read_store
 from bhpt.study import Keep, Study, Training, fold
 from bhpt.study.creation import default_epochs, first_events, summarised
-from bhpt.study.study import policy_name
+from bhpt.study.study import named_policy, policy_name
 from bhpt.trackers import Tracker, find_tracker
 from bhpt.trainers.specs import TrainerSpec, check_names, spec_of, spec_to_json
 from bhpt.tuning.driver import Watch
@@ -164,7 +163,7 @@ def tune(
     """
     parsed = Budget.parse(budget, price_per_hour)
     spec = spec_of(trainer)
-    chosen = make_policy(policy) if isinstance(policy, str) else policy
+    chosen = named_policy(policy) if isinstance(policy, str) else policy
     refuse_side_by_side(chosen, workers)
     if if_exists not in get_args(IfExists):
         raise Misuse(f"if_exists {if_exists!r}: use 'error' or 'resume'")
@@ -255,7 +254,7 @@ def resume(
         TrainerBroken: The trainer never works.
     """
     spec = None if trainer is None else spec_of(trainer)
-    chosen = make_policy(policy) if isinstance(policy, str) else policy
+    chosen = named_policy(policy) if isinstance(policy, str) else policy
     make = executor_maker(executor)
     request = SessionRequest(spec, chosen, workers, make, _with_gpus(options, gpus_per_worker))
     named = policy if isinstance(policy, str) else None
