@@ -361,6 +361,15 @@ def test_fabolas_covariance_is_its_product_kernel() -> None:
     np.testing.assert_allclose(fabolas_model.noisy(SETTING, seen), expected, atol=1e-9)
 
 
+def test_fabolas_survives_curves_without_noise() -> None:
+    """Arms that never move let the noise shrink to nothing: the covariance is then singular."""
+    alike = fabolas_model.FabolasData(np.zeros((40, 2)), np.zeros(40), np.zeros(40))
+    still = replace(SETTING, noise=1e-12)
+    mean, deviation = fabolas_model.at_the_end(still, alike, np.zeros((1, 2)))
+    assert mean[0] == pytest.approx(0.0, abs=1e-3)
+    assert deviation[0] < 1e-3
+
+
 def test_fabolas_conditions_both_functions_at_once() -> None:
     """F at the observed points must agree with plain regression on F + b H."""
     seen = observed(np.random.default_rng(1))

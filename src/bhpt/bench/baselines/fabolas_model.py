@@ -17,6 +17,7 @@ from bhpt.beliefs.kernels import correlation
 from bhpt.bench.baselines.regression import draw_settings, log_evidence, regress
 from bhpt.domain import FloatArray, IntArray
 
+_LEAST_NOISE = 1e-9  # variance, as part of all: curves that do not move at all leave no noise
 _MEANS = (-1.0, 1.0)  # of m_0 and m_1, in logarithms of the untrained loss ...
 _MEAN_VARIANCES = (1.0, 1.0)  # ... and their variances
 _CENTRE = (float(np.log(0.5)), float(np.log(0.1)), 0.0, float(np.log(0.5)), 0.0)
@@ -89,7 +90,8 @@ def noisy(setting: Setting, seen: FabolasData) -> FloatArray:
     ff, fh, hh = setting.blocks(seen.features, seen.features)
     b = seen.basis
     covariance = ff + fh * (b[:, None] + b[None, :]) + hh * np.outer(b, b)
-    covariance[np.diag_indices(len(b))] += setting.noise**2
+    least = _LEAST_NOISE * float(covariance.diagonal().max(initial=0.0))
+    covariance[np.diag_indices(len(b))] += max(setting.noise**2, least)
     return covariance
 
 
