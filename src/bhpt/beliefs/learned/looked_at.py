@@ -34,6 +34,7 @@ _LEAST_TRIED = 92  # of more tried arms, as many are looked at, however many oth
 _MOST_UNTRIED = 100  # of more untried arms, as many are looked at, as in training
 _SHORT = 128  # units: in a study that has decided on no more, the choice is always made anew
 _EVERY = 16  # units, in a longer one
+_VERY_LONG = 4096  # units: from here on half as often
 _EVERY_AT_MOST = 64  # units, with many workers
 _MANY_WORKERS = 64  # with more, not all arms in flight are looked at
 _BUSY = 40  # but so many of them
@@ -67,7 +68,8 @@ def last_choice(view: View) -> Moment:
     crowded = workers > _MANY_WORKERS and view.arms > MOST_LOOKED_AT
     if view.step < _SHORT:
         return Moment(told, len(view.curves.visited), 0, 1, crowded)
-    step = min(-(-workers // _EVERY) * _EVERY, _EVERY_AT_MOST)
+    step = _EVERY if view.step < _VERY_LONG else 2 * _EVERY
+    step = min(max(-(-workers // _EVERY) * _EVERY, step), _EVERY_AT_MOST)
     decided = view.step % step
     reports = min(max(view.step - decided - (workers - 1), 0), told)
     rows = view.curves.reports[:reports, 0]
