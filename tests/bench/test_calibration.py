@@ -168,10 +168,13 @@ def test_bad_input_is_refused_before_anything_runs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("units", [1, 2, 4])
 def test_intervals_of_the_belief_with_shapes_hold_what_they_promise(units: int) -> None:
-    """After a few units on the packaged tables, from which its prior was not learned."""
+    """After a few units on the packaged tables, from which its prior was not learned.
+
+    After one unit single runs differ much: which arms were seen first decides.
+    """
     found = []
     for name in ("resnet_cifar10", "arch_cifar10", "arch2_cifar10", "vae_mnist", "fcnet_mnist"):
-        for seed in range(2):
+        for seed in range(4):
             task = load(name, seed, None, 50)
             part = units * task.unit / task.epochs
             found.append(score(task, ShapeBelief(), seed, part).coverage)

@@ -43,7 +43,7 @@ _CHANCE = 5  # the stream of random numbers that orders untried arms
 
 
 @dataclass(frozen=True)
-class Moment:
+class LastChoice:
     """When the arms looked at were last chosen anew.
 
     Attributes:
@@ -61,19 +61,19 @@ class Moment:
     crowded: bool
 
 
-def last_choice(view: View) -> Moment:
+def last_choice(view: View) -> LastChoice:
     """When the arms looked at were last chosen anew."""
     workers = max(view.lanes, view.split)
     told = len(view.curves.reports)
     crowded = workers > _MANY_WORKERS and view.arms > MOST_LOOKED_AT
     if view.step < _SHORT:
-        return Moment(told, len(view.curves.visited), 0, 1, crowded)
+        return LastChoice(told, len(view.curves.visited), 0, 1, crowded)
     step = _EVERY if view.step < _VERY_LONG else 2 * _EVERY
     step = min(max(-(-workers // _EVERY) * _EVERY, step), _EVERY_AT_MOST)
     decided = view.step % step
     reports = min(max(view.step - decided - (workers - 1), 0), told)
     rows = view.curves.reports[:reports, 0]
-    return Moment(reports, int(rows.max(initial=-1)) + 1, decided, step, crowded)
+    return LastChoice(reports, int(rows.max(initial=-1)) + 1, decided, step, crowded)
 
 
 def looked_at(view: View, trained: NetworkWeights | None = None) -> IntArray:
@@ -99,7 +99,7 @@ def looked_at(view: View, trained: NetworkWeights | None = None) -> IntArray:
 
 def _untried(
     view: View,
-    chosen: Moment,
+    chosen: LastChoice,
     tried: BoolArray,
     active: BoolArray,
     busy: BoolArray,
@@ -122,7 +122,7 @@ def _untried(
     return taken | others
 
 
-def _active(view: View, chosen: Moment) -> tuple[BoolArray, BoolArray]:
+def _active(view: View, chosen: LastChoice) -> tuple[BoolArray, BoolArray]:
     """Arms in flight or reported lately.
 
     Returns:
@@ -138,7 +138,7 @@ def _active(view: View, chosen: Moment) -> tuple[BoolArray, BoolArray]:
 
 
 def _worth_a_look(
-    view: View, chosen: Moment, active: BoolArray, busy: BoolArray, room: int
+    view: View, chosen: LastChoice, active: BoolArray, busy: BoolArray, room: int
 ) -> BoolArray:
     """Which of very many tried arms are looked at, about `room` of them, [K].
 
@@ -156,14 +156,14 @@ def _worth_a_look(
     return looked
 
 
-def _can_run(view: View, chosen: Moment, room: int) -> BoolArray:
+def _can_run(view: View, chosen: LastChoice, room: int) -> BoolArray:
     """The best arms that can run, [K]."""
     order = _standing_then(view, chosen)
     found = _mask(view.arms, order[view.choosable[order]][: max(room // 2, 1)])
     return found if found.any() else view.choosable
 
 
-def _standing_then(view: View, chosen: Moment) -> IntArray:
+def _standing_then(view: View, chosen: LastChoice) -> IntArray:
     """Arms from the most to the least worth a look when the choice was made, [V]."""
     curves = view.curves
     slot: Slot[IntArray] = Slot("arms by standing")
