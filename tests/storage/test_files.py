@@ -24,7 +24,8 @@ from bhpt.storage import (
     read_store,
 )
 from bhpt.storage.files import file_engine
-from bhpt.study import Busy, Journal, NewerVersion, fold
+from bhpt.study import Busy, Journal, MemoryLog, NewerVersion, fold
+from bhpt.study.events import Event
 from bhpt.testing.event_logs import FIRST, notes
 
 
@@ -169,6 +170,29 @@ def test_a_reader_cannot_write_and_does_not_block_the_writer(made: Path) -> None
             with pytest.raises(Exception, match="readonly"):
                 connection.exec_driver_sql("DELETE FROM bhpt_events")
         assert len(reader.read()) == 63
+
+
+def test_a_journal_reads_on_from_what_is_known(made: Path) -> None:
+    """Once more from the beginning would cost as much as the study is long."""
+    asked: list[int] = []
+
+    class Counted(MemoryLog):
+        def read(self, after: int = 0) -> list[Event]:
+            asked.append(after)
+            return super().read(after)
+
+    with open_store(made) as store:
+        known = Journal(store)
+        assert known.written == 62
+        log = Counted([*store.read(), *notes("since")])
+        journal = Journal(log, known)
+    assert asked == [62]
+    assert journal.written == 63
+    anew = Journal(log).state
+    assert journal.state.events == anew.events == 63
+    assert (journal.state.ledger, journal.state.plan) == (anew.ledger, anew.plan)
+    assert journal.record(*notes("more"))
+    assert log.read(62) == notes("since", "more")
 
 
 def test_a_locked_store_loses_nothing(made: Path) -> None:

@@ -1,6 +1,7 @@
 """The two-method log, and the study's one way to write to it."""
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Protocol
 
 from bhpt.domain import Misuse
@@ -72,20 +73,30 @@ class Journal:
     While the store is locked, events wait in memory in their order, and the state already holds
     them: reports are never lost. Whoever starts new work must look at `waiting` first, because a
     decision has to be in the log before it is submitted.
+
+    Args:
+        log: Where events are kept.
+        known: A journal of the same events, all written: only those after them are read.
     """
 
-    def __init__(self, log: EventLog) -> None:
+    def __init__(self, log: EventLog, known: "Journal | None" = None) -> None:
         self._log = log
         self._waiting: list[Event] = []
         self._locked = False
-        events = log.read()
-        self._position = len(events)
-        self._state = fold(events)
+        before = 0 if known is None else known.written
+        events = log.read(before)
+        self._position = before + len(events)
+        self._state = fold(events) if known is None else reduce(apply, events, known.state)
 
     @property
     def state(self) -> State:
         """The study now, with what waits to be written."""
         return self._state
+
+    @property
+    def written(self) -> int:
+        """Events that are in the log."""
+        return self._position
 
     @property
     def waiting(self) -> int:

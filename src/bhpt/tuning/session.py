@@ -96,7 +96,8 @@ def go_on(
     if not without_checkpoints:
         _refuse_behind(address)
     with open_store(address, _WRITER_PATIENCE_S) as store:
-        state = Journal(store).state
+        known = Journal(store)
+        state = known.state
         folder = _folder(store, state, hooks.note if without_checkpoints else None)
         ledger = state.ledger
         more = _parsed(add_budget, ledger.budget)
@@ -110,7 +111,7 @@ def go_on(
             hooks.view(f"bhpt resume {address}") as watch,
             setup.executor(folder, ledger.budget, left) as executor,
         ):
-            journal = _journal(store, folder)
+            journal = _journal(store, folder, known)
             return _session(store, journal, folder, setup, executor, watch, hooks, more)
 
 
@@ -192,10 +193,10 @@ def _folder(store: Store, state: State, note: Callable[[str], None] | None) -> S
     return folder
 
 
-def _journal(store: Store, folder: StudyFolder) -> Journal:
-    """A study that notes in its folder how far it is."""
+def _journal(store: Store, folder: StudyFolder, known: Journal | None = None) -> Journal:
+    """A study that notes in its folder how far it is, read on from what is known of it."""
     folder.prepare()
-    return Journal(MarkedLog(store, folder.root))
+    return Journal(MarkedLog(store, folder.root), known)
 
 
 def _session(
