@@ -27,11 +27,17 @@ class Clock:
         return SOME
 
 
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """A clock whose predictions take a second each."""
+    made = Clock()
+    monkeypatch.setattr(prediction, "predict_study", made.predict)
+    return made
+
+
 def test_it_predicts_news_and_takes_a_small_part_of_the_time(
-    monkeypatch: pytest.MonkeyPatch,
+    clock: Clock,
 ) -> None:
-    clock = Clock()
-    monkeypatch.setattr(prediction, "predict_study", clock.predict)
     study = told("20 epochs", units=4)
     live = LivePrediction(None, Memory(), clock.now)
     assert live(study.state) is SOME
@@ -52,10 +58,8 @@ def test_it_predicts_news_and_takes_a_small_part_of_the_time(
 
 
 def test_an_older_prediction_is_never_worse_than_the_best_so_far(
-    monkeypatch: pytest.MonkeyPatch,
+    clock: Clock,
 ) -> None:
-    clock = Clock()
-    monkeypatch.setattr(prediction, "predict_study", clock.predict)
     study = told("20 epochs", units=4)
     live = LivePrediction(None, Memory(), clock.now)
     live(study.state)

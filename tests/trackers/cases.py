@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import bhpt
 from bhpt.study import State
 from bhpt.testing import trackers
 
@@ -14,23 +13,7 @@ Curves = dict[int, dict[int, dict[str, float]]]
 """Metrics by arm and epoch."""
 
 CONFIGS: list[dict[str, Any]] = [dict(config) for config in trackers.CONFIGS]
-
-
-def study(epochs: int = 9) -> bhpt.Study:
-    """A study of three arms that reports a metric that rises and another one."""
-    return bhpt.Study(
-        CONFIGS, f"{epochs} epochs", max_epochs=3, policy="random", metric="acc", mode="max"
-    )
-
-
-def train(study: bhpt.Study, units: int) -> State:
-    """Train some units, and the state after them."""
-    for _ in range(units):
-        unit = study.ask()
-        assert unit is not None
-        epochs = range(unit.done + 1, unit.done + unit.epochs + 1)
-        study.tell(unit, [{"acc": unit.config["rate"] * at, "step": at} for at in epochs])
-    return study.state
+study, train = trackers.study_to_track, trackers.train_units
 
 
 def expected(state: State) -> Curves:

@@ -164,8 +164,7 @@ class Curves:
         """The lowest finite loss of every row, infinity where there is none, [V]."""
         if self._room is not None and self._room.written == len(self.reports):
             return self._room.best[: len(self.visited)].copy()
-        losses = self.losses[:, : self.longest]
-        usable = self.observed & np.isfinite(losses)
+        losses, usable = self._usable
         best: FloatArray = losses.min(axis=1, initial=np.inf, where=usable)
         return best
 
@@ -174,10 +173,15 @@ class Curves:
         """The highest finite loss of every row, minus infinity where there is none, [V]."""
         if self._room is not None and self._room.written == len(self.reports):
             return self._room.worst[: len(self.visited)].copy()
-        losses = self.losses[:, : self.longest]
-        usable = self.observed & np.isfinite(losses)
+        losses, usable = self._usable
         worst: FloatArray = losses.max(axis=1, initial=-np.inf, where=usable)
         return worst
+
+    @property
+    def _usable(self) -> tuple[FloatArray, BoolArray]:
+        """The first `longest` columns of `losses`, and where they are observed and finite."""
+        losses = self.losses[:, : self.longest]
+        return losses, self.observed & np.isfinite(losses)
 
     @cached_property
     def best_by_arm(self) -> FloatArray:

@@ -45,12 +45,12 @@ class TrackerContract:
         tmp_path: Path,
     ) -> None:
         """Two sessions, each of which writes what is there and what comes."""
-        place, study = tmp_path / "tracked", _study()
+        place, study = tmp_path / "tracked", study_to_track()
         for units in (4, 3):
-            state = _train(study, units)
+            state = train_units(study, units)
             runs = TrackedRuns(make_tracker(place), _about(state))
             runs.update(state)
-            state = _train(study, 1)
+            state = train_units(study, 1)
             runs.update(state)
             runs.close()
             self._same(read_curves(place), state)
@@ -62,7 +62,7 @@ class TrackerContract:
         tmp_path: Path,
     ) -> None:
         """A session without news changes no curve."""
-        place, state = tmp_path / "tracked", _train(_study(), 5)
+        place, state = tmp_path / "tracked", train_units(study_to_track(), 5)
         for _ in range(2):
             runs = TrackedRuns(make_tracker(place), _about(state))
             runs.update(state)
@@ -79,15 +79,19 @@ class TrackerContract:
         assert len(found) == len(state.curves.visited)
 
 
-def _study() -> Study:
-    return Study(list(CONFIGS), "9 epochs", max_epochs=3, policy="random", metric="acc", mode="max")
+def study_to_track(epochs: int = 9) -> Study:
+    """A study of three arms that reports a metric that rises and another one."""
+    configs = [dict(config) for config in CONFIGS]
+    return Study(
+        configs, f"{epochs} epochs", max_epochs=3, policy="random", metric="acc", mode="max"
+    )
 
 
 def _about(state: State) -> TrackedStudy:
     return TrackedStudy("my net", "abcdef123456", state.plan, declared_by(CONFIGS))
 
 
-def _train(study: Study, units: int) -> State:
+def train_units(study: Study, units: int) -> State:
     """Train some units, and the state after them."""
     for _ in range(units):
         unit = study.ask()
