@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bhpt.spaces.ranges import values_by_name
+
 if TYPE_CHECKING:
     from bhpt.spaces.space import Space
 
@@ -44,11 +46,7 @@ def declared(space: "Space") -> dict[str, Numbers | Values]:
 
 def declared_by(configs: Iterable[Mapping[str, Any]]) -> dict[str, Numbers | Values]:
     """What each hyper-parameter of a list of configurations can be, by the values that occur."""
-    found: dict[str, list[Any]] = {}
-    for config in configs:
-        for name, value in config.items():
-            found.setdefault(name, []).append(value)
-    return {name: _occurring(values) for name, values in found.items()}
+    return {name: _occurring(values) for name, values in values_by_name(configs).items()}
 
 
 def _occurring(values: list[Any]) -> Numbers | Values:

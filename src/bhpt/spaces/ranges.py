@@ -1,8 +1,8 @@
 """The range and scale of each hyper-parameter of a study, declared or inferred from its values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -63,11 +63,16 @@ Range = NumberRange | Choices
 
 def infer_ranges(configs: Sequence[Mapping[str, object]]) -> dict[str, Range]:
     """The range of each hyper-parameter, in order of appearance, from the values that occur."""
-    values: dict[str, list[object]] = {}
+    return {name: infer_range(found) for name, found in values_by_name(configs).items()}
+
+
+def values_by_name(configs: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """The values of each hyper-parameter that occur, in order of appearance."""
+    values: dict[str, list[Any]] = {}
     for config in configs:
         for name, value in config.items():
             values.setdefault(str(name), []).append(value)
-    return {name: infer_range(found) for name, found in values.items()}
+    return values
 
 
 def infer_range(values: list[object]) -> Range:
