@@ -37,7 +37,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
     yield one
     for executor in made:
         executor.close()
-        assert guard.members(executor._token) == set()
+        assert not guard.members(executor._token)
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def test_a_trainer_that_cannot_be_used_is_one_clear_line(tmp_path: Path, name: s
     assert MODULES[name][1] in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "study.files").exists()
-    assert guard.members(executor._token) == set()
+    assert not guard.members(executor._token)
 
 
 def test_what_was_printed_before_the_end_is_a_note(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_an_interrupted_start_leaves_nothing_behind(tmp_path: Path) -> None:
     finally:
         timer.join()
         signal.signal(signal.SIGUSR1, before)
-    assert guard.members(executor._token) == set()
+    assert not guard.members(executor._token)
     assert not logs.parent.exists()
 
 

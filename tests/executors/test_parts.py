@@ -1,6 +1,7 @@
 """The small parts of the local executor, each alone."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -163,8 +164,8 @@ def test_processes_are_found_by_mark_and_by_session() -> None:
             assert process.stdout is not None
             process.stdout.readline()
         first, second = processes[0].pid, processes[1].pid
-        assert guard.members(token) == {first}
-        assert guard.members("no such mark", session=second) == {second}
+        assert guard.members(token) == [first]
+        assert guard.members("no such mark", session=second) == [second]
         guard.end(token)
         eventually(lambda: processes[0].poll() is not None)
         assert processes[1].poll() is None
@@ -172,3 +173,21 @@ def test_processes_are_found_by_mark_and_by_session() -> None:
         for process in processes:
             process.kill()
             process.communicate()
+
+
+def test_a_parent_is_ended_before_its_child(tmp_path: Path) -> None:
+    token = "test-" + os.urandom(8).hex()
+    marked = {**os.environ, guard.TOKEN_VARIABLE: token}
+    shells = [
+        subprocess.Popen(["sh", "-c", f"sleep 60; echo on > {tmp_path / str(number)}"], env=marked)
+        for number in range(12)
+    ]
+    try:
+        eventually(lambda: len(guard.members(token)) == 24)
+        guard.send(signal.SIGTERM, token)
+        assert {shell.wait(10) for shell in shells} == {-signal.SIGTERM}
+        assert not list(tmp_path.iterdir())
+    finally:
+        guard.end(token)
+        for shell in shells:
+            shell.wait()

@@ -90,15 +90,27 @@ def _end_like(code: int) -> None:
     os._exit(code)
 
 
-def members(token: str, session: int | None = None) -> set[int]:
-    """Living processes that belong to a token or a session, without this one."""
+def members(token: str, session: int | None = None) -> list[int]:
+    """Living processes that belong to a token or a session, without this one, parents first."""
     found = _others()
     marked = {pid for pid in found if _carries(token, pid)}
     sessions = {found[pid][1] for pid in marked if found[pid][1] in marked}
     if session is not None:
         sessions.add(session)
     ours = marked | {pid for pid, (_, leader) in found.items() if leader in sessions}
-    return ours | _descendants(ours, found)
+    return _parents_first(ours | _descendants(ours, found), found)
+
+
+def _parents_first(pids: set[int], found: dict[int, tuple[int, int]]) -> list[int]:
+    """Processes in an order in which no child comes before its parent."""
+
+    def depth(pid: int) -> int:
+        above = 0
+        while pid in pids and above < len(pids):  # numbers may be reused while they are read
+            pid, above = found[pid][0], above + 1
+        return above
+
+    return sorted(pids, key=depth)
 
 
 def end_descendants() -> None:
@@ -141,11 +153,13 @@ def _descendants(ours: set[int], found: dict[int, tuple[int, int]]) -> set[int]:
 def send(sign: signal.Signals, token: str, session: int | None = None) -> set[int]:
     """Signal everything that belongs to a token or a session, and say what that was.
 
-    The leader of the session comes last, once it is alone: it adopts what the others start in
-    their last moment.
+    Parents come before their children: a shell whose child is ended first would go on with its
+    next line. The leader of the session comes last, once it is alone: it adopts what the others
+    start in their last moment.
     """
-    found = members(token, session) if _PROC.is_dir() else set()  # while parents still live
-    for pid in found - {session} or found:
+    ordered = members(token, session) if _PROC.is_dir() else []  # while parents still live
+    found = set(ordered)
+    for pid in [pid for pid in ordered if pid != session] or ordered:
         with suppress(ProcessLookupError, PermissionError):  # gone in the meantime
             os.kill(pid, sign)
     if session is not None and found <= {session}:
