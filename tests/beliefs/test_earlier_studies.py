@@ -17,7 +17,7 @@ from bhpt.spaces.ranges import Choices, NumberRange, Range
 RANGES: dict[str, Range] = {
     "p1": NumberRange(1e-4, 1.0, "log"),
     "p2": NumberRange(0.0, 1.0),
-    "p3": Choices(2),
+    "p3": Choices(("a", "b")),
 }
 
 

@@ -63,9 +63,9 @@ def test_distances_are_in_units_of_the_users_range() -> None:
 
 def test_words_have_defaults_and_unknown_names_none() -> None:
     ranges: dict[str, Range] = {
-        "penalty": Choices(2),
+        "penalty": Choices(("l1", "l2")),
         "eta0": NumberRange(0.001, 1, "log"),
-        "colour": Choices(2),
+        "colour": Choices(("red", "blue")),
     }
     found = encode_tokens(
         [{"penalty": "l2", "eta0": 0.1, "colour": "red"}, {"penalty": "l1", "colour": "blue"}],

@@ -7,7 +7,6 @@ import pytest
 
 import bhpt
 from bhpt.spaces import Space
-from bhpt.spaces.declared import declared
 from bhpt.trackers import TrackedStudy, find_tracker
 from bhpt.trackers.thread import TrackedRuns
 
@@ -32,10 +31,9 @@ def test_a_space_and_failures_are_mirrored(tmp_path: Path) -> None:
     while (unit := study.ask()) is not None:
         nan = float("nan") if unit.config["width"] < 20 else 1.0
         study.tell(unit, [nan * unit.config["rate"]] * unit.epochs)
-    spans = declared(Space.of(SPACE))
     runs = TrackedRuns(
         find_tracker(f"optuna:{tmp_path / 'o.log'}"),
-        TrackedStudy("net", "abc", study.state.plan, spans),
+        TrackedStudy("net", "abc", study.state.plan, Space.of(SPACE).ranges),
     )
     runs.update(study.state)
     running = _loaded(tmp_path / "o.log").trials
@@ -48,6 +46,8 @@ def test_a_space_and_failures_are_mirrored(tmp_path: Path) -> None:
     assert names == {"COMPLETE", "FAIL"}
     (rate,) = {trial.distributions["rate"] for trial in mirrored.trials}
     assert rate == optuna.distributions.FloatDistribution(1e-4, 1e-1, log=True)
+    (size,) = {trial.distributions["size"] for trial in mirrored.trials}
+    assert size == optuna.distributions.IntDistribution(16, 32)
     assert any("slope" in trial.params for trial in mirrored.trials)
     assert any("slope" not in trial.params for trial in mirrored.trials)
 

@@ -9,7 +9,7 @@ import numpy as np
 from bhpt.domain import FloatArray
 
 _FLOOR = 1e-7  # smaller distances from one count as this one
-_DECADES = 15.0  # max/min above which a positive number is compared by its logarithm
+_LOG_ABOVE = 15.0  # max/min above which a positive number is compared by its logarithm
 _NEAR_ONE = 0.95  # median above which a number in [0, 1] is compared by its distance from one
 
 Scale = Literal["linear", "log", "from one"]
@@ -49,13 +49,18 @@ class NumberRange:
 
 @dataclass(frozen=True)
 class Choices:
-    """Unordered values.
+    """Unordered values; a constant is one.
 
     Attributes:
-        count: How many there are.
+        values: Each of them once.
     """
 
-    count: int
+    values: tuple[Any, ...]
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.values)
 
 
 Range = NumberRange | Choices
@@ -78,14 +83,22 @@ def values_by_name(configs: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]
 def infer_range(values: list[object]) -> Range:
     """The range of values that occur, numbers on the scale that their range suggests."""
     if not all(is_number(value) for value in values):
-        return Choices(len({str(value) for value in values}))
+        return Choices(tuple({str(value): value for value in values}.values()))
     numbers = np.array(values, float)
     numbers = numbers[np.isfinite(numbers)]
-    if not numbers.size:
-        return Choices(1)
+    return range_of_numbers(numbers) if numbers.size else Choices((values[0],))
+
+
+def range_of_numbers(numbers: FloatArray) -> NumberRange:
+    """The range of finite numbers, on the scale that they suggest.
+
+    The scale is logarithmic if all are positive and span more than a factor of 15, by the distance
+    from one if all lie in [0, 1] and most are above 0.95, else linear. This is the one rule for
+    values without a declared scale.
+    """
     low, high = float(numbers.min()), float(numbers.max())
     scale: Scale = "linear"
-    if low > 0 and high / low > _DECADES:
+    if low > 0 and high / low > _LOG_ABOVE:
         scale = "log"
     elif low >= 0 and high <= 1 and float(np.median(numbers)) > _NEAR_ONE:
         scale = "from one"

@@ -5,7 +5,7 @@ Notation:
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -86,11 +86,6 @@ class Space:
     def names(self) -> tuple[str, ...]:
         """The hyper-parameters, in the space's order."""
         return tuple(self._space)
-
-    @cached_property
-    def parameters(self) -> dict[str, Any]:
-        """ConfigSpace's hyper-parameters by name, in the space's order."""
-        return dict(self._space.items())
 
     @cached_property
     def ranges(self) -> dict[str, Range]:
@@ -293,17 +288,21 @@ def _encode(parameter: Any, values: list[Any]) -> tuple[FloatArray, float]:  # n
 def _range(parameter: Any) -> Range:  # noqa: ANN401  # ConfigSpace's generic base
     """The range of one hyper-parameter; ranked numbers count as numbers."""
     if isinstance(parameter, ConfigSpace.CategoricalHyperparameter):
-        return Choices(len(parameter.choices))
+        return Choices(_plain_values(parameter.choices))
     if isinstance(parameter, ConfigSpace.Constant):
-        return Choices(1)
+        return Choices(_plain_values([parameter.value]))
     if isinstance(parameter, ConfigSpace.OrdinalHyperparameter):
         ranked = list(parameter.sequence)
         if not all(is_number(value) for value in ranked):
-            return Choices(len(ranked))
+            return Choices(_plain_values(ranked))
         return infer_range(ranked)
     whole = isinstance(parameter, ConfigSpace.hyperparameters.IntegerHyperparameter)
     scale: Scale = "log" if isinstance(parameter, _SCALED) and parameter.log else "linear"
     return NumberRange(float(parameter.lower), float(parameter.upper), scale, whole)
+
+
+def _plain_values(values: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(_plain(value) for value in values)
 
 
 def _places(name: str, values: list[Any], choices: list[Any]) -> list[int]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bhpt.spaces.declared import declared_by
+from bhpt.spaces import infer_ranges
 from bhpt.study import State
 from bhpt.study.study import Study
 from bhpt.trackers.interface import TrackedStudy, Tracker
@@ -88,7 +88,7 @@ def study_to_track(epochs: int = 9) -> Study:
 
 
 def _about(state: State) -> TrackedStudy:
-    return TrackedStudy("my net", "abcdef123456", state.plan, declared_by(CONFIGS))
+    return TrackedStudy("my net", "abcdef123456", state.plan, infer_ranges(CONFIGS))
 
 
 def train_units(study: Study, units: int) -> State:

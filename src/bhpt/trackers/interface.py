@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from bhpt.spaces import Config
-from bhpt.spaces.declared import Numbers, Values
+from bhpt.spaces.ranges import Range
 from bhpt.study import State
 from bhpt.study.plan import Plan
 
@@ -20,13 +20,13 @@ class TrackedStudy:
         name: For people; not unique.
         identity: Text that no other study has.
         plan: What the study was told.
-        declared: What each hyper-parameter can be.
+        ranges: What each hyper-parameter can be.
     """
 
     name: str
     identity: str
     plan: Plan
-    declared: Mapping[str, Numbers | Values] = field(default_factory=dict)
+    ranges: Mapping[str, Range] = field(default_factory=dict)
 
     @property
     def metric(self) -> str:

@@ -15,7 +15,7 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.study import StudyDirection
 from optuna.trial import TrialState, create_trial
 
-from bhpt.spaces.declared import Numbers, Values
+from bhpt.spaces.ranges import Choices, NumberRange, Range
 from bhpt.trackers.interface import ArmRun, TrackedStudy
 
 _PLACE = "runs/optuna.log"
@@ -70,7 +70,7 @@ class OptunaJournal:
             state=TrialState.RUNNING,
             params=params,
             distributions={
-                name: _distribution(self._study.declared.get(name), value)
+                name: _distribution(self._study.ranges.get(name), value)
                 for name, value in params.items()
             },
             user_attrs={"arm": run.arm},
@@ -94,13 +94,14 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  # any JSON value
     return value if isinstance(value, _PLAIN) else json.dumps(value)
 
 
-def _distribution(known: Numbers | Values | None, value: Any) -> Any:  # noqa: ANN401  # Optuna's
+def _distribution(known: Range | None, value: Any) -> Any:  # noqa: ANN401  # Optuna's
     """What a hyper-parameter can be, in Optuna's terms; a value beyond that stands for itself."""
     match known:
-        case Numbers() if known.low <= value <= known.high:
+        case NumberRange() if known.low <= value <= known.high:
+            log = known.scale == "log"
             if known.whole:
-                return IntDistribution(int(known.low), int(known.high), log=known.log)
-            return FloatDistribution(known.low, known.high, log=known.log)
-        case Values() if value in (choices := [_plain(one) for one in known.values]):
+                return IntDistribution(int(known.low), int(known.high), log=log)
+            return FloatDistribution(known.low, known.high, log=log)
+        case Choices() if value in (choices := [_plain(one) for one in known.values]):
             return CategoricalDistribution(choices)
     return CategoricalDistribution([value])

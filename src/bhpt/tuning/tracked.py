@@ -1,6 +1,6 @@
 """A study as trackers name it."""
 
-from bhpt.spaces.declared import declared, declared_by
+from bhpt.spaces import infer_ranges
 from bhpt.storage import Address
 from bhpt.study import State
 from bhpt.study.arm_list import space_of
@@ -11,5 +11,5 @@ def tracked_study(address: Address, identity: str, state: State) -> TrackedStudy
     """The study at an address, named by its file or by its name on a server."""
     name = address.file.stem if address.file is not None else address.study
     space = state.plan.search.space
-    spans = declared_by(state.configs) if space is None else declared(space_of(space))
-    return TrackedStudy(name, identity, state.plan, spans)
+    ranges = infer_ranges(state.configs) if space is None else space_of(space).ranges
+    return TrackedStudy(name, identity, state.plan, ranges)

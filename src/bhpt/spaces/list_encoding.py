@@ -1,7 +1,8 @@
 """Encode a list of configurations without declared ranges.
 
-The scale of a number is inferred from its values: a learning rate that spans decades is compared by
-its logarithm, a momentum close to one by the logarithm of its distance from one.
+The scale of a number is inferred from its values (`ranges.range_of_numbers`): a learning rate that
+spans decades is compared by its logarithm, a momentum close to one by the logarithm of its distance
+from one.
 
 Notation:
     K  configurations, D  columns.
@@ -14,10 +15,8 @@ import numpy as np
 
 from bhpt.domain import FloatArray, Misuse
 from bhpt.spaces.columns import NEUTRAL, indicator, join, min_max, one_hot, scatter
+from bhpt.spaces.ranges import is_number, range_of_numbers
 
-_DECADES = 15.0  # max/min above which a positive number is compared by its logarithm
-_NEAR_ONE = 0.95  # median above which a number in [0, 1] is compared by its distance from one
-_FLOOR = 1e-7  # smaller distances from one count as this one
 _NAMES = 64  # above this many values, all distinct, a text identifies its arm: no categories
 _CATEGORIES = 1024  # more columns than this for one hyper-parameter would not fit in memory
 
@@ -25,9 +24,8 @@ _CATEGORIES = 1024  # more columns than this for one hyper-parameter would not f
 def encode_configs(configs: Sequence[Mapping[str, object]]) -> FloatArray:
     """Encode configurations to numbers in [0, 1], with scales inferred from their values.
 
-    Numbers take one column (logarithmic if positive and spanning more than a factor of 15,
-    log(1 - x) if within [0, 1] and mostly above 0.95, linear otherwise); everything else is
-    one-hot over its sorted distinct values. A key that some configurations lack is conditional:
+    Numbers take one column on their scale; everything else is one-hot over its sorted distinct
+    values. A key that some configurations lack is conditional:
     its column is neutral there, and a further column marks where it is present. Constants take no
     column, nor does a text that differs in each of very many configurations, as names do: all
     pairs would be equally far apart.
@@ -62,29 +60,12 @@ def encode_configs(configs: Sequence[Mapping[str, object]]) -> FloatArray:
 
 def _encode_values(name: str, values: Sequence[object]) -> tuple[FloatArray, float]:
     """Columns of one hyper-parameter where it is present, and the fill value elsewhere."""
-    if all(_is_number(value) for value in values):
+    if all(is_number(value) for value in values):
         numbers = np.array([float(value) for value in values])  # type: ignore[arg-type]
         if not np.isfinite(numbers).all():
             raise Misuse(f"hyper-parameter {name!r} has a value that is not finite")
-        return min_max(_straighten(numbers)), NEUTRAL
+        return min_max(range_of_numbers(numbers).straight(numbers)), NEUTRAL
     return _encode_categories(name, values), 0.0
-
-
-def _is_number(value: object) -> bool:
-    """Whether a value is encoded as a number; true and false are categories."""
-    if isinstance(value, bool | np.bool_):
-        return False
-    return isinstance(value, int | float | np.integer | np.floating)
-
-
-def _straighten(numbers: FloatArray) -> FloatArray:
-    """Numbers on the scale inferred from their range: logarithmic, log(1 - x) or linear, [K]."""
-    low, high = float(numbers.min()), float(numbers.max())
-    if low > 0 and high / low > _DECADES:
-        return np.log(numbers)
-    if low >= 0 and high <= 1 and float(np.median(numbers)) > _NEAR_ONE:
-        return -np.log(np.maximum(1 - numbers, _FLOOR))
-    return numbers
 
 
 def _encode_categories(name: str, values: Sequence[object]) -> FloatArray:
