@@ -1,11 +1,17 @@
-"""Which trainers live on in a worker, as the driver knows it."""
+"""Which trainers stay alive in a worker, as the driver has been told."""
+
+from collections.abc import Mapping
 
 
 class Alive:
-    """Arms whose trainers can go on without being thawed, the longest unused first."""
+    """Arms whose trainers can go on without being thawed, the longest unused first.
 
-    def __init__(self) -> None:
-        self._epochs: dict[int, int] = {}
+    Args:
+        epochs: The epoch at which the trainer of each arm is.
+    """
+
+    def __init__(self, epochs: Mapping[int, int] | None = None) -> None:
+        self._epochs = dict(epochs or {})
         self._given_up: set[int] = set()
 
     def __len__(self) -> int:

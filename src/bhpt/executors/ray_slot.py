@@ -14,6 +14,7 @@ from bhpt.checkpoints.disk import DiskFull
 from bhpt.domain.errors import Misuse
 from bhpt.domain.results import Failure, FailureKind, Usage
 from bhpt.executors.interface import Job, Report, Running
+from bhpt.executors.live_trainers import Alive
 from bhpt.executors.messages import Order, decode_reply, encode
 from bhpt.executors.ray_node import Home, NodeReady, NodeReply, NodeSlot, NodeUnusable
 from bhpt.executors.ray_options import Ray
@@ -50,7 +51,7 @@ class RaySlot:
     def __init__(self, index: int, plan: NodePlan) -> None:
         self.index = index
         self.last_used = 0.0
-        self.alive: dict[int, int] = {}
+        self.alive = Alive()
         self.unusable: Misuse | None = None
         self.trouble = ""  # why the last worker that was asked for did not come
         self._plan = plan
@@ -74,8 +75,13 @@ class RaySlot:
 
     @property
     def is_ready(self) -> bool:
+        """Whether its worker is there and has imported the trainer."""
+        return self._actor is not None and self._starting is None
+
+    @property
+    def is_free(self) -> bool:
         """Whether a job can be given to it."""
-        return self._actor is not None and self._starting is None and self._job is None
+        return self.is_ready and self._job is None
 
     @property
     def job(self) -> Job | None:
@@ -125,7 +131,7 @@ class RaySlot:
         self._job, self._stopped = job, False
         self._dead_at = None if job.paid_s is None else self._since + job.paid_s + _SILENT_S
         self.last_used = now
-        self.alive.pop(job.arm, None)
+        self.alive.forget(job.arm)
         self._training = self._actor.train.remote(encode(Order(job, self._since)), sent)
         return self._since
 
@@ -229,7 +235,7 @@ class RaySlot:
             return self._failed(job, Failure(FailureKind.DISK_FULL, str(error)))
         except ValueError as error:
             return self._lose(f"its checkpoint did not arrive whole: {error}")
-        self.alive = came.alive
+        self.alive = Alive(came.alive)
         self._freed()
         return report
 
@@ -262,7 +268,7 @@ class RaySlot:
         self._freed()
         self._actor = self._starting = None
         self._unpaid_s = 0.0
-        self.alive = {}
+        self.alive = Alive()
 
     def _look(self) -> None:
         """Ask now and then what the job prints, without waiting for the answer."""

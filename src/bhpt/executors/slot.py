@@ -191,6 +191,10 @@ class Slot:
             return report or self._bury(worker)
         return report or self._enforce(worker)
 
+    def stop(self, grace: float) -> None:
+        """Ask the job to end on the driver's behalf."""
+        self.ask_to_end(Failure(FailureKind.STOPPED, "the driver stopped it"), grace)
+
     def ask_to_end(self, failure: Failure, grace: float) -> None:
         """TERM now, KILL after the grace, for the reason given."""
         if self._worker is None:
