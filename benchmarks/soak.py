@@ -37,7 +37,7 @@ from bhpt.study.events import Decided, Event, Observed
 from bhpt.trainers.specs import TrainerSpec
 from bhpt.tuning import Options, resume, tune
 from bhpt.tuning.executor_choice import local_executor
-from bhpt.tuning.session_setup import MakeExecutor
+from bhpt.tuning.session_setup import ExecutorFactory
 
 _ARMS = 6
 _EPOCHS = 400  # that an arm may train: far more than it gets
@@ -108,7 +108,7 @@ class Leg:
     """
 
     name: str
-    make: MakeExecutor
+    make: ExecutorFactory
     budget: int
     kills: int
 

@@ -35,7 +35,7 @@ from bhpt.beliefs.learned.features import OPINIONS
 from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.beliefs.learned.network import preferences, trunk
 from bhpt.beliefs.learned.network_inputs import see
-from bhpt.beliefs.learned.passport import Training
+from bhpt.beliefs.learned.passport import TrainedOn
 from bhpt.beliefs.learned.schema import ARM_FEATURES, STUDY_FEATURES, arm_column
 from bhpt.beliefs.learned.weights import (
     read_any_weights,
@@ -191,12 +191,12 @@ def test_weights_are_written_with_their_passport(tmp_path: Path) -> None:
     options = import_module("benchmarks.policy.options")
     words = ["--pool", "p", "--knowledge", files["knowledge"], "--out", files["out"]]
     made = options.parser("train", "", 1.0, 1.0, "")
-    options.save(options.parsed(made, words), "policy", own, Training({"nets": 3}))
+    options.save(options.parsed(made, words), "policy", own, TrainedOn({"nets": 3}))
     weights = read_weights(Path(files["out"]), "policy")
     assert set(weights) == set(own)  # what was said of the pool is not shipped
     passport = weights.passport
     assert passport.command.startswith("python -m benchmarks.policy.train --pool p --knowledge ")
-    assert passport.trained_on == Training({"nets": 3})
+    assert passport.trained_on == TrainedOn({"nets": 3})
     assert passport.arrays == shipped("policy").digest
     for name, value in shipped("policy").items():
         np.testing.assert_array_equal(weights[name], value)

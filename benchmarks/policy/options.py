@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from bhpt.beliefs.learned.network import Weights
-from bhpt.beliefs.learned.passport import Training
+from bhpt.beliefs.learned.passport import TrainedOn
 from bhpt.beliefs.learned.weights import Network, new_passport, write_weights
 
 
@@ -75,14 +75,14 @@ def save(
     options: argparse.Namespace,
     network: Network,
     weights: Weights,
-    trained_on: Training,
+    trained_on: TrainedOn,
 ) -> None:
     """Write weights with a passport to the file that was asked for."""
     write(Path(options.out), options.command, network, weights, trained_on)
 
 
 def write(
-    file: Path, command: str, network: Network, weights: Weights, trained_on: Training
+    file: Path, command: str, network: Network, weights: Weights, trained_on: TrainedOn
 ) -> None:
     """Write weights with a passport."""
     arrays = {name: np.asarray(w) for name, w in weights.items()}

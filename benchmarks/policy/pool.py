@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from benchmarks.policy.options import listed
 from benchmarks.policy.worlds import world
-from bhpt.beliefs.learned.passport import Training
+from bhpt.beliefs.learned.passport import TrainedOn
 from bhpt.bench.catalogue import in_folder, load
 from bhpt.bench.synthetic import synthetic
 from bhpt.bench.tasks import PACKAGED, Task
@@ -101,11 +101,11 @@ class Labels:
             if kind in kinds or any(fnmatchcase(task, n) for n in names)
         )
 
-    def training(self, left_out: Sequence[str]) -> Training:
+    def training(self, left_out: Sequence[str]) -> TrainedOn:
         """What is trained on without these tasks, for a passport."""
         kept = {*left_out}
         inside = [t for t in range(len(self.names)) if self.names[t] not in kept]
-        return Training(
+        return TrainedOn(
             dict(Counter(self.suites[t] for t in inside)),
             dict(Counter(self.kinds[t] for t in inside)),
             tuple(self.names[t] for t in inside if self.suites[t] not in ("drawn", "worlds")),

@@ -16,7 +16,7 @@ from bhpt.bench.baselines import smac
 from bhpt.bench.groups import Groups, GroupShare, group_shares
 from bhpt.bench.metrics import Score
 from bhpt.bench.paper import action_value, claims, plan, tables
-from bhpt.bench.paper.claims import Claim
+from bhpt.bench.paper.claims import PaperClaim
 from bhpt.bench.paper.evidence import PaperEvidence, interval
 from bhpt.bench.paper.report import about_run, write_report
 from bhpt.bench.simulate import Trajectory
@@ -140,7 +140,7 @@ def test_differences_are_taken_seed_by_seed() -> None:
     assert evidence.budgets("synthetic", "a", "c") == []
 
 
-def verdict_of(rows: list[ResultRow], claim: str) -> Claim:
+def verdict_of(rows: list[ResultRow], claim: str) -> PaperClaim:
     return {
         "vanishing": claims.vanishing_regret,
         "lowest": claims.lowest_on_synthetic,

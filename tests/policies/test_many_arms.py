@@ -8,7 +8,7 @@ from bhpt.domain import FloatArray
 from bhpt.policies import next_unit
 from bhpt.policies.action_values import expected_min_lines
 from bhpt.policies.bhpt import horizon_epochs
-from bhpt.policies.next_unit import Units, joint_values, unit_values
+from bhpt.policies.next_unit import UnitMoves, joint_values, unit_values
 from tests.beliefs.cases import Case, draw
 
 CASES = [
@@ -36,7 +36,7 @@ def by_all_lines(case: Case) -> tuple[FloatArray, FloatArray]:
         np.column_stack([intercepts, np.full(len(arms), best)]),
         np.column_stack([slopes, np.zeros(len(arms))]),
     )
-    units = Units(arms, own.mean[arms], moves.own[arms], moves.pull[arms])
+    units = UnitMoves(arms, own.mean[arms], moves.own[arms], moves.pull[arms])
     return expected, joint_values(posterior, rest, units, best)
 
 

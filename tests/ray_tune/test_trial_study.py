@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.policies.interface import Policy
-from bhpt.ray.trial_study import TrialPlan, TrialStudy, Verdict
+from bhpt.ray.trial_study import TrialPlan, TrialStudy, TrialVerdict
 from tests.study.cases import Greedy
 
 
@@ -44,14 +44,14 @@ class Tuner:
         if not granted:
             return False
         name = rng.choice(granted)
-        verdict = Verdict.CONTINUE
-        while verdict is Verdict.CONTINUE:
+        verdict = TrialVerdict.CONTINUE
+        while verdict is TrialVerdict.CONTINUE:
             self.at[name] += 1
             self.trained += 1
             verdict = self.study.epoch(name, self.at[name], self.loss(name), 1.0)
             if rng.random() < 0.7:
                 self.saved[name] = self.at[name]
-        if verdict is Verdict.STOP:
+        if verdict is TrialVerdict.STOP:
             self.stopped.add(name)
             self.study.ended(name)
         return True

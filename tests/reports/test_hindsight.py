@@ -12,7 +12,7 @@ from bhpt.domain import Curves
 from bhpt.reports.forecast import forecast
 from bhpt.reports.hindsight import as_it_was, trust
 from bhpt.reports.prediction import predict_study
-from bhpt.reports.worlds import Belief
+from bhpt.reports.worlds import GainTrust
 from bhpt.study import MemoryLog, State, Study, fold
 from bhpt.study.events import Observed
 from tests.reports.cases import SPACE, loss_at, state_of
@@ -73,12 +73,12 @@ def _into(log: MemoryLog, first: list[object]) -> MemoryLog:
 
 
 def test_only_what_lies_below_the_best_is_doubted() -> None:
-    belief = Belief(best=1.0, trust=0.25, floor=0.9)
+    belief = GainTrust(best=1.0, trust=0.25, floor=0.9)
     found = belief.of(np.array([2.0, 1.0, 0.8, 0.2, np.nan]))
     assert found[:4].tolist() == [2.0, 1.0, 0.95, 0.9]
     assert np.isnan(found[4])
     assert belief.low(0.0) == 0.9
-    assert Belief(1.0, 0.25).low(0.6) == pytest.approx(0.8)
+    assert GainTrust(1.0, 0.25).low(0.6) == pytest.approx(0.8)
 
 
 @pytest.mark.parametrize("workers", [2, 8, 40])

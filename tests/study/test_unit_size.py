@@ -13,12 +13,12 @@ from bhpt.study.deciding import next_unit
 from bhpt.study.plan import Training
 from bhpt.study.settling import report
 from bhpt.study.state import apply
-from bhpt.study.unit_size import Reported, unit_size, window
+from bhpt.study.unit_size import ReportedUnit, unit_size, window
 from tests.study.cases import CONFIGS, Greedy, losses_of
 
 
-def _reports(epoch_s: float, beside_s: float, epochs: int, workers: int) -> list[Reported]:
-    return [Reported(epochs, epochs * epoch_s, beside_s) for _ in range(window(workers))]
+def _reports(epoch_s: float, beside_s: float, epochs: int, workers: int) -> list[ReportedUnit]:
+    return [ReportedUnit(epochs, epochs * epoch_s, beside_s) for _ in range(window(workers))]
 
 
 def test_workers_that_start_or_fail_change_nothing() -> None:

@@ -18,7 +18,7 @@ from scipy.stats import hypergeom, rankdata
 
 from bhpt.charts.fans import PROBABILITIES, Fans
 from bhpt.domain import BoolArray, FloatArray, IntArray
-from bhpt.spaces.described import Described, describe, positions
+from bhpt.spaces.parameter_axes import ParameterAxis, describe, positions
 from bhpt.study import State
 
 _LEAST = 8  # arms below which nothing is said
@@ -65,7 +65,7 @@ class Parameters:
         positions: Where each lies on each hyper-parameter, NaN where it has none, [D, V].
     """
 
-    described: tuple[Described, ...]
+    described: tuple[ParameterAxis, ...]
     importance: FloatArray
     hints: tuple[RangeHint, ...]
     arms: IntArray
@@ -150,7 +150,7 @@ def _judged(state: State, fans: Fans | None) -> tuple[IntArray, FloatArray]:
     return arms, judged[arms]
 
 
-def _hints(described: Described, row: FloatArray, losses: FloatArray) -> list[RangeHint]:
+def _hints(described: ParameterAxis, row: FloatArray, losses: FloatArray) -> list[RangeHint]:
     """What the good arms say about one range."""
     known = np.isfinite(row)
     where, count = row[known], int(known.sum())
@@ -169,7 +169,7 @@ def _hints(described: Described, row: FloatArray, losses: FloatArray) -> list[Ra
     ]
 
 
-def _edge_hints(described: Described, where: FloatArray, top: BoolArray) -> list[RangeHint]:
+def _edge_hints(described: ParameterAxis, where: FloatArray, top: BoolArray) -> list[RangeHint]:
     """Good arms at one end of the range: better ones may lie beyond it."""
     found = []
     for kind, inside, beyond in (
@@ -191,7 +191,7 @@ def _edge_hints(described: Described, where: FloatArray, top: BoolArray) -> list
     return found
 
 
-def _width_hint(described: Described, where: FloatArray, top: BoolArray) -> list[RangeHint]:
+def _width_hint(described: ParameterAxis, where: FloatArray, top: BoolArray) -> list[RangeHint]:
     """All good arms close together inside of the range: most of it is wasted."""
     low, high = float(where[top].min()), float(where[top].max())
     if high - low > _MIDDLE or low < _INSIDE or high > 1 - _INSIDE:
@@ -210,7 +210,7 @@ def _width_hint(described: Described, where: FloatArray, top: BoolArray) -> list
     return [RangeHint(described.name, "too wide", text, chance)]
 
 
-def _scale_hint(described: Described, where: FloatArray, top: BoolArray) -> list[RangeHint]:
+def _scale_hint(described: ParameterAxis, where: FloatArray, top: BoolArray) -> list[RangeHint]:
     """Good arms at the low end of a long linear range: it is sampled badly there."""
     if described.log or described.low <= 0 or described.high / described.low < _LINEAR:
         return []
@@ -225,7 +225,7 @@ def _scale_hint(described: Described, where: FloatArray, top: BoolArray) -> list
     return [RangeHint(described.name, "scale", text, chance)]
 
 
-def _choice_hints(described: Described, where: FloatArray, top: BoolArray) -> list[RangeHint]:
+def _choice_hints(described: ParameterAxis, where: FloatArray, top: BoolArray) -> list[RangeHint]:
     """Choices that are never among the good arms."""
     steps = max(len(described.choices) - 1, 1)
     found = []
@@ -247,7 +247,7 @@ def _chance(inside: BoolArray, top: BoolArray) -> float:
     return float(hypergeom.sf(there - 1, len(top), int(inside.sum()), int(top.sum())))
 
 
-def _rounded(described: Described, position: float) -> float:
+def _rounded(described: ParameterAxis, position: float) -> float:
     """The value at a position, to two digits; a whole number if the range holds only those."""
     value = described.value_at(position)
     if described.low >= 0:

@@ -78,7 +78,7 @@ def numbers(text: str) -> tuple[int, ...]:
         raise Misuse(f"--budgets {text!r}: whole numbers of units, separated by commas") from error
 
 
-class Reporter:
+class BenchProgress:
     """Progress of a benchmark: a bar on a terminal, plain lines elsewhere."""
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ class Reporter:
 
 def run_shown(plan: BenchmarkPlan, out: Path, jobs: int) -> list[ResultRow]:
     """Run what is missing of a plan, with its progress shown; the plan's rows, old and new."""
-    reporter = Reporter()
+    reporter = BenchProgress()
     try:
         return run_plan(plan, out, jobs, reporter)
     finally:
@@ -128,8 +128,8 @@ Data = Annotated[
 ]
 Tasks = Annotated[str, typer.Option(help="Tasks; all that are found if not given.")]
 Seeds = Annotated[int, typer.Option(help="Seeds 0 .. N-1.")]
-Arms = Annotated[int, typer.Option(help="A random K of the arms, by seed.")]
-Jobs = Annotated[int, typer.Option(help="Worker processes.")]
+ArmsOption = Annotated[int, typer.Option(help="A random K of the arms, by seed.")]
+JobsOption = Annotated[int, typer.Option(help="Worker processes.")]
 CORES = os.cpu_count() or 1
 
 
@@ -142,7 +142,7 @@ def run(
     seeds: Seeds = 1,
     arms: Annotated[int | None, typer.Option(help="A random K of the arms, by seed.")] = None,
     data: Annotated[Path | None, typer.Option(help="Folder with tables of your own.")] = None,
-    jobs: Jobs = CORES,
+    jobs: JobsOption = CORES,
     out: Annotated[Path | None, typer.Option(help="Folder for results.csv.")] = None,
 ) -> None:
     """Run tasks × policies × budgets × seeds; rows that are there are not run again."""

@@ -12,7 +12,7 @@ from rich.table import Table
 from bhpt.bench.calibration import PREDICTORS, CalibrationPlan, calibrate
 from bhpt.bench.peers.calibration import COLUMNS, Calibration
 from bhpt.bench.peers.suites import grouped, suites
-from bhpt.cli.bench import CORES, Arms, Data, Jobs, Reporter, Seeds, Tasks, words
+from bhpt.cli.bench import CORES, ArmsOption, BenchProgress, Data, JobsOption, Seeds, Tasks, words
 from bhpt.domain import Misuse
 
 
@@ -22,15 +22,15 @@ def calibration(
     tasks: Tasks = "",
     belief: Annotated[str, typer.Option(help=f"One of {', '.join(PREDICTORS)}.")] = "learned",
     seeds: Seeds = 2,
-    arms: Arms = 100,
-    jobs: Jobs = CORES,
+    arms: ArmsOption = 100,
+    jobs: JobsOption = CORES,
 ) -> None:
     """Predict the ends of curves from a part of them; coverage and error by suite."""
     if out.is_dir():
         raise Misuse(f"--out {out} is a folder: name a file")
     compared = grouped(words(tasks, "--tasks")) if tasks else suites(data)
     plan = CalibrationPlan(compared, belief, seeds, arms, data)
-    reporter = Reporter()
+    reporter = BenchProgress()
     try:
         lines = calibrate(plan, jobs, lambda done, total: reporter(done, total, None))
     finally:

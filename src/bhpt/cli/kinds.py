@@ -10,7 +10,7 @@ from rich.table import Table
 
 from bhpt.bench.left_out_kinds import KindsPlan, regrets_by_kind, tables_by_kind
 from bhpt.bench.runner import Source, run_missing
-from bhpt.cli.bench import CORES, Arms, Jobs, Reporter, Seeds, numbers, words
+from bhpt.cli.bench import CORES, ArmsOption, BenchProgress, JobsOption, Seeds, numbers, words
 from bhpt.domain import Misuse
 from bhpt.policies.registry import TRAINED
 
@@ -28,8 +28,8 @@ def kinds(
     budgets: Annotated[str, typer.Option(help="Budgets in units.")] = "10,20,50,100,200,400",
     tables: Annotated[int, typer.Option(help="Tables of each kind, at most.")] = 8,
     seeds: Seeds = 2,
-    arms: Arms = 100,
-    jobs: Jobs = CORES,
+    arms: ArmsOption = 100,
+    jobs: JobsOption = CORES,
 ) -> None:
     """Judge each kind of job by networks that were trained without it; resumable."""
     found = tables_by_kind(data, tables)
@@ -43,7 +43,7 @@ def kinds(
         numbers(budgets),
         seeds,
     )
-    reporter = Reporter()
+    reporter = BenchProgress()
     try:
         rows = run_missing(plan.runs(), out, jobs, reporter, Source(data, arms))
     finally:

@@ -12,7 +12,7 @@ from bhpt.bench.figure_style import check
 from bhpt.bench.figures import draw_all
 from bhpt.bench.paper.plan import FULL, QUICK, collect, left_out
 from bhpt.bench.paper.report import write_report
-from bhpt.cli.bench import Reporter
+from bhpt.cli.bench import BenchProgress
 
 
 def figures(
@@ -33,7 +33,7 @@ def paper(
     scope = QUICK if quick else FULL
     for name in left_out():
         print(f"{name} is left out: pip install 'bhpt[{name}]'", file=sys.stderr)
-    reporter = Reporter()
+    reporter = BenchProgress()
     try:
         collected = collect(scope, out, jobs, reporter)
     finally:

@@ -14,11 +14,21 @@ from bhpt.bench.peers import calibration, figures
 from bhpt.bench.peers.markdown import markdown
 from bhpt.bench.peers.page import PeerFigure, page
 from bhpt.bench.peers.registry import PEERS
-from bhpt.bench.peers.standings import ALL, Comparison, PeerStanding, write_csv
+from bhpt.bench.peers.standings import ALL, PeerStanding, SuiteComparison, write_csv
 from bhpt.bench.peers.suites import Suite, grouped, suites
 from bhpt.bench.runner import BenchmarkPlan
 from bhpt.bench.table import ResultRow
-from bhpt.cli.bench import CORES, Arms, Data, Jobs, Seeds, Tasks, numbers, run_shown, words
+from bhpt.cli.bench import (
+    CORES,
+    ArmsOption,
+    Data,
+    JobsOption,
+    Seeds,
+    Tasks,
+    numbers,
+    run_shown,
+    words,
+)
 
 RULES = ("default", "random", "hyperband", "sh", "asha", "i-epoch", "2-epoch", "5-epoch")
 _LEFT_OUT = ("syne-cqr",)  # takes seconds for every new arm
@@ -38,8 +48,8 @@ def peers(
     policies: Annotated[str, typer.Option(help="Policies and peers; most if not given.")] = "",
     budgets: Annotated[str, typer.Option(help="Budgets in units.")] = BUDGETS,
     seeds: Seeds = 10,
-    arms: Arms = 100,
-    jobs: Jobs = CORES,
+    arms: ArmsOption = 100,
+    jobs: JobsOption = CORES,
     calibrated: Annotated[
         Path | None,
         typer.Option("--calibration", help="CSV of suite,seen,coverage,error,last_value."),
@@ -79,7 +89,7 @@ def report(
     lines: list[calibration.Calibration],
 ) -> None:
     """Write summary.csv, summary.md and peers.html, and print the ranks."""
-    comparison = Comparison(rows, compared, policies)
+    comparison = SuiteComparison(rows, compared, policies)
     standings = comparison.standings()
     names = [suite.name for suite in compared]
     drawn = [

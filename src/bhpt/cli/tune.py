@@ -41,7 +41,7 @@ _LARGEST_SIZE = 2.0**63
 _SIZE = re.compile(r"(\d+(?:\.\d*)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 _FILE_SUFFIXES = (".json", ".yaml", ".yml")
 
-Progress = Annotated[
+ProgressOption = Annotated[
     str, typer.Option(help="How to show progress: auto, live, plain or off.", metavar="HOW")
 ]
 DiskCap = Annotated[
@@ -214,7 +214,7 @@ def tune(
     disk_cap: DiskCap = None,
     grace: Grace = 5.0,
     patience: Patience = 120.0,
-    progress: Progress = "auto",
+    progress: ProgressOption = "auto",
 ) -> None:
     """Find the best model that a budget can buy."""
     shown = _mode(progress)
@@ -298,7 +298,7 @@ def resume(
     disk_cap: DiskCap = None,
     grace: Grace = 5.0,
     patience: Patience = 120.0,
-    progress: Progress = "auto",
+    progress: ProgressOption = "auto",
 ) -> None:
     """Go on with a study from where it was, with more budget if you like."""
     shown = _mode(progress)

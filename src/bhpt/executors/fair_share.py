@@ -14,7 +14,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class WorkerClaim:
     """What a driver would like to have.
 
     Attributes:
@@ -29,7 +29,7 @@ class Claim:
     used: float = 0.0
 
 
-def fair_shares(totals: Mapping[str, float], claims: Sequence[Claim]) -> list[int]:
+def fair_shares(totals: Mapping[str, float], claims: Sequence[WorkerClaim]) -> list[int]:
     """How many workers each claim gets of a cluster with these totals."""
     left = dict(totals)
     given = [0] * len(claims)
@@ -49,7 +49,7 @@ def fair_shares(totals: Mapping[str, float], claims: Sequence[Claim]) -> list[in
     return given
 
 
-def _dominant_share(totals: Mapping[str, float], claim: Claim) -> float:
+def _dominant_share(totals: Mapping[str, float], claim: WorkerClaim) -> float:
     """The largest part of any resource that one worker takes; infinite if there is none of it."""
     parts = [
         need / totals[name] if totals.get(name, 0.0) > 0 else float("inf")

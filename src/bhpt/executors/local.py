@@ -18,7 +18,7 @@ from bhpt.executors.devices import find_devices, share_devices
 from bhpt.executors.interface import Job
 from bhpt.executors.logs import SlotLog
 from bhpt.executors.processes import Guard, new_token, wait_until_dead
-from bhpt.executors.slot import Crew, LocalOptions, Slot
+from bhpt.executors.slot import Crew, LocalOptions, LocalSlot
 from bhpt.executors.slotted import TICK_S, SlottedExecutor
 from bhpt.trainers.import_names import refuse_during_import
 from bhpt.trainers.specs import TrainerSpec
@@ -33,7 +33,7 @@ def runs_here() -> bool:
     return platform.system() == "Linux"
 
 
-class LocalExecutor(SlottedExecutor[Slot]):
+class LocalExecutor(SlottedExecutor[LocalSlot]):
     """Supervised worker processes; see `Executor` for the contract.
 
     Args:
@@ -69,7 +69,7 @@ class LocalExecutor(SlottedExecutor[Slot]):
         crew = Crew(trainer, slots, self._token, options, shares)
         super().__init__(
             [
-                Slot(i, crew, SlotLog(logs / f"slot-{i:02d}.log", options.log_bytes))
+                LocalSlot(i, crew, SlotLog(logs / f"slot-{i:02d}.log", options.log_bytes))
                 for i in range(slots)
             ]
         )

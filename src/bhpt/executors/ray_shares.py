@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bhpt.executors.fair_share import Claim, fair_shares
+from bhpt.executors.fair_share import WorkerClaim, fair_shares
 
 if TYPE_CHECKING:
     from ray import ObjectRef
@@ -21,7 +21,7 @@ _GONE_S = 15.0  # a driver that has not asked for so long is gone
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    claim: Claim
+    claim: WorkerClaim
     seen: float
 
 
@@ -45,7 +45,7 @@ class ShareKeeper:
         used = 0.0 if before is None else before.claim.used + held * (now - before.seen)
         if before is None:  # who comes later has no right to what others had before
             used = min((known.claim.used for known in self._known.values()), default=0.0)
-        self._known[driver] = _Known(Claim(wanted, dict(needs), used), now)
+        self._known[driver] = _Known(WorkerClaim(wanted, dict(needs), used), now)
         if len(self._known) == 1:
             return None
         names = sorted(self._known)

@@ -17,7 +17,7 @@ from bhpt.domain.resume import Resume
 from bhpt.executors.interface import Job, Report, Running, TrainerGone, refuse_job
 
 PerEpoch = Callable[[int, int], float]
-Reported = Callable[[int, int], object]
+ReportTable = Callable[[int, int], object]
 LossTable = PerEpoch | FloatArray | Sequence[Sequence[float]] | float
 _STATE = "simulated.json"
 
@@ -57,7 +57,7 @@ class SimulatedExecutor:
 
     def __init__(
         self,
-        losses: LossTable | Reported,
+        losses: LossTable | ReportTable,
         seconds: LossTable = 1.0,
         slots: int = 1,
         faults: Mapping[int, Fault] | Callable[[Job], Fault | None] | None = None,
@@ -66,7 +66,7 @@ class SimulatedExecutor:
     ) -> None:
         if slots < 1:
             raise Misuse(f"there must be at least one slot, not {slots}")
-        self._losses: Reported = losses if callable(losses) else _per_epoch(losses)
+        self._losses: ReportTable = losses if callable(losses) else _per_epoch(losses)
         self._seconds = _per_epoch(seconds)
         self._slots = slots
         self._faults = faults if callable(faults) else _by_attempt(faults or {})

@@ -71,7 +71,7 @@ class Crew:
         )
 
 
-class Slot:
+class LocalSlot:
     """A supervised place for one job.
 
     Args:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Scale = Literal["linear", "log", "category"]
+AxisScale = Literal["linear", "log", "category"]
 
 COLORS = (
     "#1f77b4",
@@ -108,8 +108,8 @@ class Panel:
     series: tuple[Line | Band | Points | Bars, ...]
     x_label: str
     y_label: str
-    x_scale: Scale = "linear"
-    y_scale: Scale = "linear"
+    x_scale: AxisScale = "linear"
+    y_scale: AxisScale = "linear"
     ticks: tuple[tuple[float, str], ...] = ()
     height: float = 1.0
 

@@ -92,13 +92,13 @@ def _values(view: View, posterior: MovingPosterior, best: float) -> FloatArray:
         values[arms] = alone[arms]
         if posterior.correlated:
             short = arms[np.argsort(alone[arms], kind="stable")[:_PRICED_TOGETHER]]
-            units = Units(short, own.mean[short], moves.own[short], moves.pull[short])
+            units = UnitMoves(short, own.mean[short], moves.own[short], moves.pull[short])
             values[short] = joint_values(posterior, rest, units, best)
     return values
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
+class UnitMoves:
     """One unit of each of some arms.
 
     Attributes:
@@ -113,13 +113,13 @@ class Units:
     own: FloatArray
     pull: FloatArray
 
-    def some(self, at: IntArray) -> "Units":
+    def some(self, at: IntArray) -> "UnitMoves":
         """Those at the given places."""
-        return Units(self.arms[at], self.mean[at], self.own[at], self.pull[at])
+        return UnitMoves(self.arms[at], self.mean[at], self.own[at], self.pull[at])
 
 
 def joint_values(
-    posterior: MovingPosterior, rest: GaussianEnds, units: Units, best: float
+    posterior: MovingPosterior, rest: GaussianEnds, units: UnitMoves, best: float
 ) -> FloatArray:
     """V of correlated arms: E min over ζ, the arm's own line and those of all others, [A]."""
     exposure = np.where(np.isfinite(rest.mean), posterior.exposure(rest), 0.0)
@@ -136,7 +136,7 @@ def joint_values(
 
 
 def _that_matter(
-    posterior: MovingPosterior, rest: GaussianEnds, units: Units, exposure: FloatArray
+    posterior: MovingPosterior, rest: GaussianEnds, units: UnitMoves, exposure: FloatArray
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """Groups of units, as places, and the arms whose lines can be the lowest for one of them.
 
@@ -168,7 +168,7 @@ def _by_size(sizes: FloatArray) -> list[IntArray]:
 
 
 def _slopes(
-    posterior: MovingPosterior, units: Units, arms: IntArray, exposure: FloatArray
+    posterior: MovingPosterior, units: UnitMoves, arms: IntArray, exposure: FloatArray
 ) -> FloatArray:
     """σ̃ of the ends of `arms` for the units, [A, B]."""
     slopes = posterior.covariance(units.arms, arms)

@@ -64,7 +64,7 @@ class Board:
         return rung.arms[self.done[rung.arms] < rung.units]
 
 
-Next = Callable[[Board], Optional["Rung"]]
+NextRung = Callable[[Board], Optional["Rung"]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +83,8 @@ class Rung:
     arms: IntArray
     units: int
     why: str
-    after: Next
-    ahead: Next
+    after: NextRung
+    ahead: NextRung
     reserve: int = 0
 
 

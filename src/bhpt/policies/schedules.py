@@ -11,7 +11,7 @@ import numpy as np
 
 from bhpt.domain import IntArray
 from bhpt.policies.asha import AshaCourse
-from bhpt.policies.rungs import Board, Next, Rung, RungCourse
+from bhpt.policies.rungs import Board, NextRung, Rung, RungCourse
 from bhpt.policies.scheduled import Course, Schedule, Setup
 
 RungSize = tuple[int, int]
@@ -58,7 +58,11 @@ def halving_rungs(budget: int, arms: int, units: int, eta: int = 3) -> list[Rung
 
 
 def climb(
-    arms: IntArray, rungs: Sequence[RungSize], name: str, end: Next, ahead: Next | None = None
+    arms: IntArray,
+    rungs: Sequence[RungSize],
+    name: str,
+    end: NextRung,
+    ahead: NextRung | None = None,
 ) -> Rung:
     """The first rung of a successive halving.
 
@@ -151,7 +155,7 @@ def _hyperband(setup: Setup) -> Course:
     return RungCourse(setup, Hyperband(setup).bracket(0, 0))
 
 
-def _each_to_the_end(arms: IntArray, name: str) -> Next:
+def _each_to_the_end(arms: IntArray, name: str) -> NextRung:
     """The arms one after the other; idle workers begin the next one."""
 
     def following(board: Board) -> Rung:

@@ -7,7 +7,7 @@ from typing import Any
 from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.policies.interface import Policy
-from bhpt.ray.trial_study import TrialPlan, TrialStudy, Verdict
+from bhpt.ray.trial_study import TrialPlan, TrialStudy, TrialVerdict
 
 try:
     import ray
@@ -18,9 +18,9 @@ except ImportError:
 
 _log = logging.getLogger(__name__)
 _DECISIONS = {
-    Verdict.CONTINUE: TrialScheduler.CONTINUE,
-    Verdict.PAUSE: TrialScheduler.PAUSE,
-    Verdict.STOP: TrialScheduler.STOP,
+    TrialVerdict.CONTINUE: TrialScheduler.CONTINUE,
+    TrialVerdict.PAUSE: TrialScheduler.PAUSE,
+    TrialVerdict.STOP: TrialScheduler.STOP,
 }
 _ITERATION, _SECONDS = "training_iteration", "time_this_iter_s"
 
@@ -155,7 +155,7 @@ class BHPTScheduler(TrialScheduler):  # type: ignore[misc]  # Ray has no types
             raise Misuse("no trial was added to this scheduler")
         return self._study
 
-    def _take(self, trial: Any, result: dict[str, Any]) -> Verdict:
+    def _take(self, trial: Any, result: dict[str, Any]) -> TrialVerdict:
         metric = self._objective().metric
         if metric not in result:
             raise Misuse(f"trial {trial.trial_id} reported no {metric!r}")

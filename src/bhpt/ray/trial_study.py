@@ -27,7 +27,7 @@ from bhpt.study.study import policy_name
 MOST_TRIALS = 10_000
 
 
-class Verdict(Enum):
+class TrialVerdict(Enum):
     """What becomes of a trial that has just reported."""
 
     CONTINUE = "it trains its next epoch at once"
@@ -140,7 +140,7 @@ class TrialStudy:
         arms = (attempt.unit.arm for attempt in self.state.flying)
         return [self._trial_of[arm] for arm in arms if arm in self._trial_of]
 
-    def epoch(self, trial: str, iteration: int, value: object, seconds: float) -> Verdict:
+    def epoch(self, trial: str, iteration: int, value: object, seconds: float) -> TrialVerdict:
         """Take one result of a running trial.
 
         Args:
@@ -155,7 +155,7 @@ class TrialStudy:
         arm = self._arm_of[trial]
         attempt = next((one for one in self.state.flying if one.unit.arm == arm), None)
         if attempt is None:
-            return Verdict.PAUSE
+            return TrialVerdict.PAUSE
         if iteration <= attempt.done:
             return self._again(attempt.number, trial)
         if iteration > attempt.done + 1:
@@ -199,7 +199,7 @@ class TrialStudy:
         """Let go of the log."""
         self._journal.close()
 
-    def _again(self, number: int, trial: str) -> Verdict:
+    def _again(self, number: int, trial: str) -> TrialVerdict:
         """An epoch was trained again: raise the reservation, or give the trial up."""
         self._rerun[number] = self._rerun.get(number, 0) + 1
         attempt = self.state.attempts[number]
@@ -207,18 +207,18 @@ class TrialStudy:
         needed = rules.required(self._rerun[number] + attempt.unit.epochs)
         if needed - attempt.reserved > ledger.left:
             self.failed(trial, "what it would have to train again is not affordable any more")
-            return Verdict.STOP
+            return TrialVerdict.STOP
         if needed > attempt.reserved:
             self._record(Extended(number, needed, self._now()))
-        return Verdict.CONTINUE
+        return TrialVerdict.CONTINUE
 
-    def _after(self, arm: int) -> Verdict:
+    def _after(self, arm: int) -> TrialVerdict:
         """What becomes of a trial whose unit has just ended."""
         decided = self._decide()
         if decided == arm:
-            return Verdict.CONTINUE
+            return TrialVerdict.CONTINUE
         finished = self.state.count(arm) >= self.state.plan.training.epochs
-        return Verdict.STOP if finished or self.is_over else Verdict.PAUSE
+        return TrialVerdict.STOP if finished or self.is_over else TrialVerdict.PAUSE
 
     def _decide(self) -> int | None:
         """Decide on a unit and log it; its arm, or None if none can be started now."""

@@ -43,7 +43,7 @@ class Flight:
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class ArmStanding:
     """An arm as it stands.
 
     Attributes:
@@ -92,7 +92,7 @@ class Progress:
     config: Config | None
     final: Interval | None
     flights: tuple[Flight, ...]
-    standings: tuple[Standing, ...]
+    standings: tuple[ArmStanding, ...]
     tried: int
     candidates: int
     reports: int
@@ -154,7 +154,7 @@ def _flight(attempt: Attempt, clock: float) -> Flight:
     )
 
 
-def _standings(state: State, predicted: StudyPrediction | None) -> tuple[Standing, ...]:
+def _standings(state: State, predicted: StudyPrediction | None) -> tuple[ArmStanding, ...]:
     curves = state.curves
     if curves is None:
         return ()
@@ -165,11 +165,11 @@ def _standings(state: State, predicted: StudyPrediction | None) -> tuple[Standin
 
 def _standing(
     objective: Objective, curves: Curves, row: int, ends: Mapping[int, Interval]
-) -> Standing:
+) -> ArmStanding:
     """An arm, with its predicted end where there is one."""
     end = ends.get(int(curves.visited[row]))
     curve = curves.losses[row, : curves.counts[row]]
-    return Standing(
+    return ArmStanding(
         arm=int(curves.visited[row]),
         epochs=int(curves.counts[row]),
         best=objective.from_loss(float(curves.best_by_row[row])),

@@ -134,7 +134,7 @@ class Chance:
 
 
 @dataclass(frozen=True, slots=True)
-class Belief:
+class GainTrust:
     """How far predicted losses below the best so far are believed.
 
     Attributes:
@@ -180,7 +180,7 @@ class Worlds:
     workers: int
     arms: IntArray
     paths: FloatArray
-    belief: "Belief"
+    belief: "GainTrust"
 
     @cached_property
     def counts(self) -> IntArray:
@@ -302,7 +302,7 @@ def _drawn(
     paths = ends.paths(arms, DRAWS, np.random.default_rng((state.plan.seed, _SEED)))
     paths = np.minimum(paths, best)
     paths[:, :, 0] = best
-    belief = Belief(best, trust, view.curves.lowest_possible)
+    belief = GainTrust(best, trust, view.curves.lowest_possible)
     return Worlds(view, prospects, ends, best, state.session_workers, arms, paths, belief)
 
 

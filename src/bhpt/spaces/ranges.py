@@ -12,7 +12,7 @@ _FLOOR = 1e-7  # smaller distances from one count as this one
 _LOG_ABOVE = 15.0  # max/min above which a positive number is compared by its logarithm
 _NEAR_ONE = 0.95  # median above which a number in [0, 1] is compared by its distance from one
 
-Scale = Literal["linear", "log", "from one"]
+RangeScale = Literal["linear", "log", "from one"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class NumberRange:
 
     low: float
     high: float
-    scale: Scale = "linear"
+    scale: RangeScale = "linear"
     whole: bool = False
 
     def straight(self, values: FloatArray) -> FloatArray:
@@ -80,7 +80,7 @@ def values_by_name(configs: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]
     return values
 
 
-def infer_range(values: list[object]) -> Range:
+def infer_range(values: Sequence[object]) -> Range:
     """The range of values that occur, numbers on the scale that their range suggests."""
     if not all(is_number(value) for value in values):
         return Choices(tuple({str(value): value for value in values}.values()))
@@ -97,7 +97,7 @@ def range_of_numbers(numbers: FloatArray) -> NumberRange:
     values without a declared scale.
     """
     low, high = float(numbers.min()), float(numbers.max())
-    scale: Scale = "linear"
+    scale: RangeScale = "linear"
     if low > 0 and high / low > _LOG_ABOVE:
         scale = "log"
     elif low >= 0 and high <= 1 and float(np.median(numbers)) > _NEAR_ONE:

@@ -16,7 +16,7 @@ import numpy as np
 from bhpt.domain import FloatArray, Misuse
 from bhpt.spaces.columns import NEUTRAL, indicator, join, one_hot, scatter
 from bhpt.spaces.configs import Config, identity, plain_config, plain_configs
-from bhpt.spaces.ranges import Choices, NumberRange, Range, Scale, infer_range, is_number
+from bhpt.spaces.ranges import Choices, NumberRange, Range, RangeScale, infer_range, is_number
 from bhpt.spaces.sampling import draw, draw_near
 from bhpt.spaces.short_form import first_line, from_short_form
 from bhpt.spaces.spread import NEAR, apart, near_copies
@@ -297,7 +297,7 @@ def _range(parameter: Any) -> Range:  # noqa: ANN401  # ConfigSpace's generic ba
             return Choices(_plain_values(ranked))
         return infer_range(ranked)
     whole = isinstance(parameter, ConfigSpace.hyperparameters.IntegerHyperparameter)
-    scale: Scale = "log" if isinstance(parameter, _SCALED) and parameter.log else "linear"
+    scale: RangeScale = "log" if isinstance(parameter, _SCALED) and parameter.log else "linear"
     return NumberRange(float(parameter.lower), float(parameter.upper), scale, whole)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from bhpt.domain import Curves, FloatArray, Objective
 from bhpt.study.state import State
 
-Rows = Sequence[tuple[str, str]]
+TableRows = Sequence[tuple[str, str]]
 
 _WIDTH, _HEIGHT = 420, 130  # of the curves, in pixels
 _CURVES = 60  # that are drawn: the best ones
@@ -19,7 +19,7 @@ _STEPS = 100  # points of one curve at most
 _LONGEST = 80  # characters of a value
 
 
-def summary_html(state: State, rows: Rows = ()) -> str:
+def summary_html(state: State, rows: TableRows = ()) -> str:
     """Where a study stands.
 
     Args:
@@ -42,7 +42,7 @@ def summary_html(state: State, rows: Rows = ()) -> str:
     return f"<div>{table_html([*shown, *rows])}{curves}</div>"
 
 
-def table_html(rows: Rows) -> str:
+def table_html(rows: TableRows) -> str:
     """Names and values as a table of two columns."""
     left = 'style="text-align:left"'
     lines = "".join(

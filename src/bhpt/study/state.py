@@ -41,7 +41,7 @@ from bhpt.study.events import (
 )
 from bhpt.study.plan import Plan
 from bhpt.study.tried_arms import PACES, Arm, TriedArms
-from bhpt.study.unit_size import Reported, unit_size, window
+from bhpt.study.unit_size import ReportedUnit, unit_size, window
 from bhpt.study.unit_times import FirstUnit
 
 BLAMELESS = frozenset({"stopped", "lost"})
@@ -50,7 +50,7 @@ BLAMELESS = frozenset({"stopped", "lost"})
 GENERATIONS = 2
 """Checkpoints of an arm that are kept: the newest, and the one before in case it is damaged."""
 
-Status = Literal["open", "observed", "failed"]
+AttemptStatus = Literal["open", "observed", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Attempt:
     why: str
     outlook: tuple[Outlook, ...]
     started: float
-    status: Status = "open"
+    status: AttemptStatus = "open"
     cost: float = 0.0
     seconds: float = 0.0
     message: str = ""
@@ -160,7 +160,7 @@ class State:
     queue: tuple[int, ...] = ()
     session: SessionStarted | None = None
     unit: int = 1
-    recent: tuple[Reported, ...] = ()
+    recent: tuple[ReportedUnit, ...] = ()
     session_from: int = 0
     checkpoints_at: str = ""
     events: int = 1
@@ -490,7 +490,7 @@ def _flying(state: State, number: int) -> Attempt:
 def _settle(
     state: State,
     attempt: Attempt,
-    status: Status,
+    status: AttemptStatus,
     cost: float,
     seconds: float,
     **more: Any,  # noqa: ANN401  # fields of an attempt
@@ -532,7 +532,7 @@ def _resized(state: State, attempt: Attempt, event: Observed) -> dict[str, Any]:
         return {}
     seconds = max(0.0, event.seconds - event.setup_s - event.checkpoint_s)
     beside = max(0.0, event.clock - attempt.started - seconds)
-    report = Reported(attempt.unit.epochs + event.rerun, seconds, beside)
+    report = ReportedUnit(attempt.unit.epochs + event.rerun, seconds, beside)
     workers = state.session_workers
     recent = (*state.recent, report)[-window(workers) :]
     left = None if state.plan.budget.rules.by_time else state.ledger.left

@@ -27,7 +27,7 @@ _PATIENCE_S = 30.0  # a study that counts epochs may wait so long for its tuner,
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class ReportedUnit:
     """A reported unit.
 
     Attributes:
@@ -49,7 +49,7 @@ def window(workers: int) -> int:
 def unit_size(
     training: Training,
     now: int,
-    recent: Sequence[Reported],
+    recent: Sequence[ReportedUnit],
     workers: int,
     epochs_left: float | None = None,
 ) -> int:

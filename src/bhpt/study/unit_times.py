@@ -16,13 +16,11 @@ Notation:
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 
 from bhpt.domain import BoolArray, FloatArray, IntArray
-
-Array = TypeVar("Array", FloatArray, IntArray)
+from bhpt.domain.arrays import NumberArray
 
 COMMON = 512
 """Arms, the latest that ran, from which the others are predicted: enough, and bounded work."""
@@ -138,7 +136,7 @@ class TimingTable:
         )
 
 
-def _doubled(array: Array) -> Array:
+def _doubled(array: NumberArray) -> NumberArray:
     return np.concatenate([array, np.zeros_like(array)])
 
 

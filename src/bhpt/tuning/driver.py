@@ -18,7 +18,7 @@ from bhpt.domain import (
     View,
 )
 from bhpt.domain.budget_kinds import Extend
-from bhpt.executors import Executor, Job, PlacingExecutor, Report, Running, TrainerGone
+from bhpt.executors import Executor, Job, PlacingExecutor, Report, TrainerGone
 from bhpt.policies.interface import Policy
 from bhpt.policies.study_predictor import predictor_of
 from bhpt.study import Busy, Journal, State
@@ -41,11 +41,9 @@ from bhpt.tuning.finished_units import FinishedUnit, OnUnit
 from bhpt.tuning.interrupts import Interrupts
 from bhpt.tuning.limits import Stop, hung_after, next_look, paid_s, verdict
 from bhpt.tuning.options import Options
-from bhpt.tuning.result import Status
+from bhpt.tuning.result import SessionStatus
 from bhpt.tuning.resuming import Resumption
-
-Watch = Callable[[State, tuple[Running, ...]], None]
-"""Called now and then with the study and what runs, for a progress view."""
+from bhpt.views.live_view import Watch
 
 Beat = Callable[[float], None]
 """Writes a sign of life with the study's clock; raises `Busy` if it cannot now."""
@@ -492,7 +490,7 @@ class Driver:
 
 def drive(
     driver: Driver, interrupts: Interrupts, sleep: Callable[[float], None] = time.sleep
-) -> Status:
+) -> SessionStatus:
     """The loop: data goes round once a unit, until nothing more can be started.
 
     Raises:

@@ -9,13 +9,13 @@ from bhpt.executors import Executor, LocalExecutor, LocalOptions
 from bhpt.executors.ray_options import Ray
 from bhpt.trainers.specs import TrainerSpec
 from bhpt.tuning.options import Options
-from bhpt.tuning.session_setup import MakeExecutor
+from bhpt.tuning.session_setup import ExecutorFactory
 
-ExecutorChoice = Literal["local", "ray"] | Ray | MakeExecutor
+ExecutorChoice = Literal["local", "ray"] | Ray | ExecutorFactory
 """Worker processes of this machine, a Ray cluster, or a function that makes an executor."""
 
 
-def executor_maker(choice: ExecutorChoice) -> MakeExecutor:
+def executor_maker(choice: ExecutorChoice) -> ExecutorFactory:
     """The function that makes the executor of a choice.
 
     Raises:
@@ -39,7 +39,7 @@ def local_executor(trainer: TrainerSpec, workers: int, logs: Path, options: Opti
     return executor
 
 
-def _on_ray(cluster: Ray) -> MakeExecutor:
+def _on_ray(cluster: Ray) -> ExecutorFactory:
     """Makes executors on a Ray cluster, started, so that the trainer is known to work there."""
 
     def make(trainer: TrainerSpec, workers: int, logs: Path, options: Options) -> Executor:  # noqa: ARG001  # logs stay on the nodes

@@ -13,7 +13,7 @@ from bhpt.study.tables import table
 if TYPE_CHECKING:
     import pandas
 
-Status = Literal["done", "interrupted"]
+SessionStatus = Literal["done", "interrupted"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Result:
     best_loss: float
     best_config: Config | None
     best_checkpoint: Path | None
-    status: Status
+    status: SessionStatus
     study: str
     state: State = field(repr=False)
 
@@ -70,7 +70,7 @@ class Result:
         return pandas.DataFrame(epochs.rows, columns=list(epochs.columns))
 
 
-def result_of(state: State, status: Status, study: str, checkpoint: Path | None) -> Result:
+def result_of(state: State, status: SessionStatus, study: str, checkpoint: Path | None) -> Result:
     """The result of a study as it stands."""
     best, objective = state.best, state.plan.objective
     if best is None:

@@ -19,7 +19,7 @@ from bhpt.study.events import BudgetAdded, Event, SessionStarted, StudyCreated
 from bhpt.trackers import tracking
 from bhpt.tuning.checkpoint_place import path_of, place_of, refuse_bad_path
 from bhpt.tuning.checkpoint_session import CheckpointSession
-from bhpt.tuning.driver import Driver, Rooms, Watch, drive
+from bhpt.tuning.driver import Driver, Rooms, drive
 from bhpt.tuning.errors import Paused, TrainerBroken
 from bhpt.tuning.folder import StudyFolder, logged_checkpoints
 from bhpt.tuning.folder_mark import MarkedLog
@@ -30,10 +30,11 @@ from bhpt.tuning.ownership import (
     refuse_occupied,
     refuse_wrong_place,
 )
-from bhpt.tuning.result import Result, Status, result_of
+from bhpt.tuning.result import Result, SessionStatus, result_of
 from bhpt.tuning.session_setup import SessionHooks, SessionRequest, SessionSetup
 from bhpt.tuning.tracked import tracked_study
 from bhpt.tuning.trust import Ask, remember, require_trust
+from bhpt.views.live_view import Watch
 
 _WRITER_PATIENCE_S = 0.25  # training goes on while the store is locked, so do not wait for it
 
@@ -242,7 +243,7 @@ def _session(
     return result_of(driver.state, status, str(store.address), checkpoint)
 
 
-def _driven(driver: Driver, session: SessionStarted, unseen_s: float) -> Status:
+def _driven(driver: Driver, session: SessionStarted, unseen_s: float) -> SessionStatus:
     """Drive a session to its end, whatever it is."""
     with catching() as interrupts:
         try:

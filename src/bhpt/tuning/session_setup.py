@@ -15,13 +15,12 @@ from bhpt.study.plan import Plan
 from bhpt.study.study import named_policy
 from bhpt.trackers import Tracker
 from bhpt.trainers.specs import TrainerSpec, spec_from_json
-from bhpt.tuning.driver import Watch
 from bhpt.tuning.finished_units import OnUnit
 from bhpt.tuning.folder import StudyFolder
 from bhpt.tuning.options import Options
-from bhpt.views.live_view import Mode, watching
+from bhpt.views.live_view import Mode, Watch, watching
 
-MakeExecutor = Callable[[TrainerSpec, int, Path, Options], Executor]
+ExecutorFactory = Callable[[TrainerSpec, int, Path, Options], Executor]
 """From a trainer, the number of workers, a folder for logs and the options to an executor."""
 
 
@@ -32,7 +31,7 @@ class SessionRequest:
     spec: TrainerSpec | None
     policy: Policy | None
     workers: int | None
-    make_executor: MakeExecutor
+    make_executor: ExecutorFactory
     options: Options
 
     def completed(self, address: Address, plan: Plan) -> "SessionSetup":
@@ -59,7 +58,7 @@ class SessionSetup:
     spec: TrainerSpec
     policy: Policy
     workers: int
-    make_executor: MakeExecutor
+    make_executor: ExecutorFactory
     options: Options
 
     @contextmanager

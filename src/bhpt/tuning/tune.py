@@ -20,7 +20,6 @@ from bhpt.study.creation import default_epochs, first_events, summarised
 from bhpt.study.study import named_policy, policy_name
 from bhpt.trackers import Tracker, find_tracker
 from bhpt.trainers.specs import TrainerSpec, check_names, spec_of, spec_to_json
-from bhpt.tuning.driver import Watch
 from bhpt.tuning.executor_choice import ExecutorChoice, executor_maker
 from bhpt.tuning.finished_units import OnUnit
 from bhpt.tuning.options import Options
@@ -28,7 +27,7 @@ from bhpt.tuning.result import Result
 from bhpt.tuning.session import create, create_or_open, go_on, more_than_stored
 from bhpt.tuning.session_setup import SessionHooks, SessionRequest
 from bhpt.tuning.trust import Ask
-from bhpt.views.live_view import Mode
+from bhpt.views.live_view import Mode, Watch
 
 IfExists = Literal["error", "resume"]
 """What `tune` does where the study is there already."""

@@ -19,6 +19,8 @@ from bhpt.views.formatting import interval_text, loss_text, printable, starting_
 from bhpt.views.notebook import NotebookView, cell, in_notebook
 
 Watch = Callable[[State, tuple[Running, ...]], None]
+"""Called now and then with the study and what runs, to show progress."""
+
 Mode = Literal["auto", "live", "plain", "notebook", "off"]
 
 _EVERY_S = 5.0  # between plain lines when nothing improves

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bhpt.domain.durations import duration
-from bhpt.reports.progress import Flight, Progress, Standing
+from bhpt.reports.progress import ArmStanding, Flight, Progress
 from bhpt.views.formatting import (
     config_text,
     interval_text,
@@ -77,7 +77,7 @@ def flights_table(flights: Sequence[Flight]) -> Table:
     return table
 
 
-def standings_table(standings: Sequence[Standing], metric: str) -> Table:
+def standings_table(standings: Sequence[ArmStanding], metric: str) -> Table:
     """The best arms and their curves, in values of the study's metric."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("best arms", no_wrap=True)

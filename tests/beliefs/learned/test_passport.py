@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bhpt.beliefs.learned.network import EDGES
-from bhpt.beliefs.learned.passport import Training, arrays_digest, decode_passport
+from bhpt.beliefs.learned.passport import TrainedOn, arrays_digest, decode_passport
 from bhpt.beliefs.learned.schema import ARM_FEATURES, BINS, SCHEMA, STUDY_FEATURES, Schema
 from bhpt.beliefs.learned.weights import (
     Network,
@@ -55,7 +55,7 @@ def test_names_are_unique_and_bins_fit_their_edges() -> None:
 
 def test_a_passport_comes_back_as_it_was() -> None:
     passport = replace(
-        ENDS.passport, trained_on=Training({"lcbench": 3}, {"mlp": 3}, ("a", "b"), ("c",), "é")
+        ENDS.passport, trained_on=TrainedOn({"lcbench": 3}, {"mlp": 3}, ("a", "b"), ("c",), "é")
     )
     assert decode_passport(passport.encode()) == passport
 
@@ -160,7 +160,7 @@ def test_a_file_that_is_no_archive_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_new_passport_fits_its_arrays(tmp_path: Path) -> None:
-    passport = new_passport("ends", ENDS, Training({"x": 1}), "python -m x", "2026-01-02")
+    passport = new_passport("ends", ENDS, TrainedOn({"x": 1}), "python -m x", "2026-01-02")
     write_weights(tmp_path / "ends.npz", ENDS, passport)
     assert read_weights(tmp_path / "ends.npz", "ends").passport == passport
     assert passport.short == passport.arrays[:12]

@@ -347,7 +347,7 @@ def observed(rng: np.random.Generator) -> fabolas_model.FabolasData:
     )
 
 
-SETTING = fabolas_model.Setting(0.6, 0.2, -0.4, 0.7, (0.5, 0.9))
+SETTING = fabolas_model.FabolasSetting(0.6, 0.2, -0.4, 0.7, (0.5, 0.9))
 
 
 def test_fabolas_covariance_is_its_product_kernel() -> None:

@@ -13,7 +13,7 @@ from bhpt.bench.live.benchmark import LivePlan, amount, regressions, run_live, s
 from bhpt.bench.live.job import LiveJob, Pickled
 from bhpt.bench.live.jobs import JOBS, KEPT, find, missing, trainer_class
 from bhpt.bench.live.predictions import KeptPrediction, LivePredictions, honesty
-from bhpt.bench.live.runs import LivePrediction, LiveSetup, Models, run
+from bhpt.bench.live.runs import EndPrediction, LiveSetup, Models, run
 from bhpt.bench.live.table import LiveKey, LiveResults, LiveRow
 from bhpt.bench.peers.environments import Environment
 from bhpt.bench.peers.process import PeerProcess
@@ -217,7 +217,7 @@ def test_predictions_on_the_way_are_kept_with_what_was_reached(tmp_path: Path) -
 
 def test_honesty_is_what_was_covered_and_the_median_ratio_of_gains() -> None:
     def kept(best: float, expected: float, low: float, reached: float) -> KeptPrediction:
-        said = LivePrediction(0.5, best, expected, low, best)
+        said = EndPrediction(0.5, best, expected, low, best)
         return KeptPrediction(LiveKey("a", "p", "5", 0), said, reached)
 
     rows = [kept(1.0, 0.5, 0.2, 0.5), kept(1.0, 0.4, 0.2, 0.8), kept(1.0, 0.9, 0.8, 0.7)]

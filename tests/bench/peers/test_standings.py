@@ -6,7 +6,7 @@ import pytest
 
 from bhpt.bench.metrics import Score
 from bhpt.bench.peers.markdown import markdown
-from bhpt.bench.peers.standings import ALL, Comparison, ranked, resampled, write_csv
+from bhpt.bench.peers.standings import ALL, SuiteComparison, ranked, resampled, write_csv
 from bhpt.bench.peers.suites import Suite
 from bhpt.bench.table import ResultRow, RunKey
 
@@ -18,8 +18,8 @@ def row(task: str, policy: str, seed: int, regret: float, budget: int = 10) -> R
 SUITES = (Suite("a", ("a1", "a2")), Suite("b", ("b1",)))
 
 
-def comparison(rows: list[ResultRow]) -> Comparison:
-    return Comparison(rows, SUITES, ("x", "y", "z"))
+def comparison(rows: list[ResultRow]) -> SuiteComparison:
+    return SuiteComparison(rows, SUITES, ("x", "y", "z"))
 
 
 def rows_of(regrets: dict[str, tuple[float, float, float]], seed: int = 0) -> list[ResultRow]:

@@ -14,7 +14,7 @@ FORMAT = 1  # of files of weights: names of arrays and fields of the passport
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainedOn:
     """What weights were trained on.
 
     Attributes:
@@ -51,7 +51,7 @@ class Passport:
     schema: Schema
     arrays: str
     shapes: Mapping[str, tuple[int, ...]]
-    trained_on: Training
+    trained_on: TrainedOn
     command: str
     date: str
     format: int = FORMAT
@@ -86,7 +86,7 @@ def decode_passport(text: bytes) -> Passport:
         schema=schema,
         arrays=fields["arrays"],
         shapes={name: tuple(shape) for name, shape in fields["shapes"].items()},
-        trained_on=Training(**_with_tuples(fields["trained_on"])),
+        trained_on=TrainedOn(**_with_tuples(fields["trained_on"])),
         command=fields["command"],
         date=fields["date"],
     )

@@ -11,7 +11,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from bhpt.beliefs.learned.features import Array
-from bhpt.beliefs.learned.passport import Passport, Training, arrays_digest, decode_passport
+from bhpt.beliefs.learned.passport import Passport, TrainedOn, arrays_digest, decode_passport
 from bhpt.beliefs.learned.schema import SCHEMA
 from bhpt.domain import Misuse
 
@@ -150,7 +150,7 @@ def write_weights(file: Path, arrays: Mapping[str, Array], passport: Passport) -
 def new_passport(
     network: Network,
     arrays: Mapping[str, Array],
-    trained_on: Training,
+    trained_on: TrainedOn,
     command: str,
     date: str,
 ) -> Passport:

@@ -124,7 +124,7 @@ def following(view: View, last: FidelityLook, start: int) -> FidelityLook:
         burn = _WARM if fitted else _BURN
         thetas = tuple(model.fit(seen, thetas[-1], rng, samples=_SAMPLES, burn=burn))
         fitted = start
-    settings = [model.Setting.of(theta) for theta in thetas]
+    settings = [model.FabolasSetting.of(theta) for theta in thetas]
     arm, level = best_look(view, curves, settings, seen, allowed, rng)
     return FidelityLook(start, arm, level, thetas, fitted)
 
@@ -145,7 +145,7 @@ def observe(view: View, curves: Curves) -> model.FabolasData:
 def best_look(
     view: View,
     curves: Curves,
-    settings: list[model.Setting],
+    settings: list[model.FabolasSetting],
     seen: model.FabolasData,
     allowed: BoolArray,
     rng: np.random.Generator,
@@ -169,7 +169,7 @@ def best_look(
 
 def representers(
     view: View,
-    settings: list[model.Setting],
+    settings: list[model.FabolasSetting],
     seen: model.FabolasData,
     allowed: BoolArray,
     rng: np.random.Generator,

@@ -55,7 +55,7 @@ class FidelityPair:
 
 
 @dataclass(frozen=True)
-class Setting:
+class FabolasSetting:
     """One setting of θ, in natural units."""
 
     amplitude: float
@@ -65,7 +65,7 @@ class Setting:
     lengths: tuple[float, ...]
 
     @classmethod
-    def of(cls, theta: FloatArray) -> "Setting":
+    def of(cls, theta: FloatArray) -> "FabolasSetting":
         """From the vector."""
         amplitude, noise, scatter = np.exp(theta[[0, 1, 3]]).tolist()
         return cls(amplitude, noise, float(theta[2]), scatter, tuple(np.exp(theta[4:]).tolist()))
@@ -85,7 +85,7 @@ def centre(features: int) -> FloatArray:
     return np.array([*_CENTRE[:4], *[_CENTRE[4]] * features])
 
 
-def noisy(setting: Setting, seen: FabolasData) -> FloatArray:
+def noisy(setting: FabolasSetting, seen: FabolasData) -> FloatArray:
     """Covariance of the observations, [N, N]."""
     ff, fh, hh = setting.blocks(seen.features, seen.features)
     b = seen.basis
@@ -110,12 +110,14 @@ def fit(
 
     def log_density(theta: FloatArray) -> float:
         away = (theta - middle) / spread
-        return log_evidence(noisy(Setting.of(theta), seen), residual) - 0.5 * float(away @ away)
+        return log_evidence(noisy(FabolasSetting.of(theta), seen), residual) - 0.5 * float(
+            away @ away
+        )
 
     return draw_settings(log_density, start, rng, samples=samples, burn=burn, thin=1)
 
 
-def condition(setting: Setting, seen: FabolasData, points: FloatArray) -> FidelityPair:
+def condition(setting: FabolasSetting, seen: FabolasData, points: FloatArray) -> FidelityPair:
     """F and H at points [M, D] given the observations."""
     ff, fh, hh = setting.blocks(points, points)
     prior = np.block([[ff, fh], [fh, hh]])
@@ -128,7 +130,7 @@ def condition(setting: Setting, seen: FabolasData, points: FloatArray) -> Fideli
 
 
 def at_the_end(
-    setting: Setting, seen: FabolasData, points: FloatArray
+    setting: FabolasSetting, seen: FabolasData, points: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Mean and standard deviation of F alone at points [M, D]: no covariance, for many arms."""
     across_ff, across_fh, _ = setting.blocks(seen.features, points)

@@ -13,10 +13,9 @@ from bhpt.bench.live.jobs import find, missing
 from bhpt.bench.live.predictions import LivePredictions
 from bhpt.bench.live.runs import LiveSetup, run
 from bhpt.bench.live.table import LiveKey, LiveResults, LiveRow
+from bhpt.bench.peers.environments import Tell
 from bhpt.domain import Misuse
 from bhpt.policies.registry import make_policy
-
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -115,7 +114,7 @@ def run_live(
 
 
 @dataclass(frozen=True)
-class Standing:
+class LiveStanding:
     """How a policy did at a budget: mean rank over jobs and seeds, 1 is best, and runs."""
 
     policy: str
@@ -124,11 +123,11 @@ class Standing:
     runs: int
 
 
-def standings(rows: list[LiveRow]) -> list[Standing]:
+def standings(rows: list[LiveRow]) -> list[LiveStanding]:
     """Mean ranks by budget, best first; only where all policies ran."""
     policies = sorted({row.run.policy for row in rows})
     losses = {row.run: row.loss for row in rows}
-    found: list[Standing] = []
+    found: list[LiveStanding] = []
     for budget in sorted({row.run.budget for row in rows}, key=amount):
         cells = sorted({(r.run.job, r.run.seed) for r in rows if r.run.budget == budget})
         table = [
@@ -142,7 +141,7 @@ def standings(rows: list[LiveRow]) -> list[Standing]:
         ties = (whole[:, :, None] == whole[:, None, :]).sum(axis=2)
         ranks = (below + (ties + 1) / 2).mean(axis=0)
         order = np.argsort(ranks, kind="stable")
-        found += [Standing(policies[i], budget, float(ranks[i]), len(whole)) for i in order]
+        found += [LiveStanding(policies[i], budget, float(ranks[i]), len(whole)) for i in order]
     return found
 
 

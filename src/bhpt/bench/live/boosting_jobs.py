@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from bhpt.bench.live.job import Config, Pickled, generated_classes, log_loss
+from bhpt.bench.live.job import Pickled, generated_classes, log_loss
 from bhpt.domain import FloatArray
+from bhpt.spaces import Config
 
 _DATA = generated_classes(7, 800, 20, 3)
 _ROUNDS = 2

@@ -1,7 +1,6 @@
 """What a live job is: a trainer, the space that it is tuned in, and where anybody would begin."""
 
 import pickle
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -9,8 +8,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from bhpt.domain import FloatArray, IntArray
-
-Config = Mapping[str, Any]
 
 
 class Trainable(Protocol):

@@ -6,8 +6,9 @@ among settings that were equally good there.
 
 import numpy as np
 
-from bhpt.bench.live.job import Config, Pickled, generated_classes, log_loss
+from bhpt.bench.live.job import Pickled, generated_classes, log_loss
 from bhpt.domain import FloatArray, IntArray
+from bhpt.spaces import Config
 
 _DATA = generated_classes(77, 900, 16, 4)
 _ONE_OF_FOUR = np.eye(4)[_DATA.y]

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from bhpt.bench.live.job import Config, Pickled, generated_classes, log_loss
+from bhpt.bench.live.job import Pickled, generated_classes, log_loss
 from bhpt.domain import FloatArray, IntArray
+from bhpt.spaces import Config
 
 _CLASSES = generated_classes(0, 600, 16, 4)
 

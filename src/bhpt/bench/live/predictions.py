@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bhpt.bench.live.runs import LivePrediction
+from bhpt.bench.live.runs import EndPrediction
 from bhpt.bench.live.table import LiveKey
 from bhpt.bench.table import start_table
 
@@ -21,7 +21,7 @@ class KeptPrediction:
     """A prediction of a run, and the loss that the run reached."""
 
     run: LiveKey
-    said: LivePrediction
+    said: EndPrediction
     reached: float
 
 
@@ -33,7 +33,7 @@ class LivePredictions:
         self.path = folder / "predictions.csv"
         start_table(self.path, _COLUMNS)
 
-    def append(self, run: LiveKey, said: tuple[LivePrediction, ...], reached: float) -> None:
+    def append(self, run: LiveKey, said: tuple[EndPrediction, ...], reached: float) -> None:
         """Add what a run said on its way and flush it."""
         with self.path.open("a", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
@@ -51,7 +51,7 @@ def _row(cells: dict[str, str]) -> KeptPrediction:
     run = LiveKey(cells["job"], cells["policy"], cells["budget"], int(cells["seed"]))
     names = ("at", "best", "expected", "low", "high")
     return KeptPrediction(
-        run, LivePrediction(*(float(cells[name]) for name in names)), float(cells["reached"])
+        run, EndPrediction(*(float(cells[name]) for name in names)), float(cells["reached"])
     )
 
 

@@ -50,7 +50,7 @@ class LiveSetup:
 
 
 @dataclass(frozen=True)
-class LivePrediction:
+class EndPrediction:
     """What a study predicted of its own end.
 
     Attributes:
@@ -74,7 +74,7 @@ class LiveRun:
 
     loss: float
     seconds: float
-    predictions: tuple[LivePrediction, ...] = ()
+    predictions: tuple[EndPrediction, ...] = ()
 
 
 _MOMENTS = (0.25, 0.5, 0.75)  # parts of the budget at which a study says how it will end
@@ -84,7 +84,7 @@ _MOMENTS = (0.25, 0.5, 0.75)  # parts of the budget at which a study says how it
 class Predictions:
     """Asks a study how it will end, at some moments of its budget."""
 
-    found: list[LivePrediction] = field(default_factory=list)
+    found: list[EndPrediction] = field(default_factory=list)
     _asked: int = 0
 
     def ask(self, state: State, *_: object) -> None:
@@ -97,7 +97,7 @@ class Predictions:
         if predicted is not None:
             final = predicted.final
             self.found.append(
-                LivePrediction(gone, state.best.loss, final.middle, final.low, final.high)
+                EndPrediction(gone, state.best.loss, final.middle, final.low, final.high)
             )
 
 

@@ -9,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped
 from sklearn.linear_model import SGDClassifier  # type: ignore[import-untyped]
 from sklearn.neural_network import MLPClassifier  # type: ignore[import-untyped]
 
-from bhpt.bench.live.job import Classes, Config, Pickled, generated_classes, log_loss
+from bhpt.bench.live.job import Classes, Pickled, generated_classes, log_loss
+from bhpt.spaces import Config
 
 
 def _digits() -> Classes:

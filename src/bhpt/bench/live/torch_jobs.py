@@ -4,8 +4,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from bhpt.bench.live.job import Config, Pickled
+from bhpt.bench.live.job import Pickled
 from bhpt.bench.live.sklearn_jobs import _DIGITS
+from bhpt.spaces import Config
 
 _DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 

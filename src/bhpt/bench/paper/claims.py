@@ -15,7 +15,7 @@ from bhpt.bench.groups import GroupShare
 from bhpt.bench.paper.evidence import MeanInterval, PaperEvidence, interval
 from bhpt.bench.paper.plan import SYNTHETIC, Collected
 
-Verdict = Literal["holds", "partly", "open", "does not hold", "not run"]
+ClaimVerdict = Literal["holds", "partly", "open", "does not hold", "not run"]
 BASELINES = ("rollout", "hyperband", "gp-ei")  # of the paper's synthetic figure
 REAL_BASELINES = ("smac", "hyperband", "fabolas", "freeze-thaw")  # of its real ones
 PRINTED = ("bhpt", "bhpt-eps")
@@ -28,7 +28,7 @@ TIMED_BUDGET = 100
 
 
 @dataclass(frozen=True)
-class Claim:
+class PaperClaim:
     """One line of the page.
 
     Attributes:
@@ -39,10 +39,10 @@ class Claim:
 
     says: str
     measured: str
-    verdict: Verdict
+    verdict: ClaimVerdict
 
 
-def judge(collected: Collected) -> list[Claim]:
+def judge(collected: Collected) -> list[PaperClaim]:
     """All claims."""
     evidence = PaperEvidence(collected.rows)
     return [
@@ -70,20 +70,20 @@ def judge(collected: Collected) -> list[Claim]:
     ]
 
 
-def vanishing_regret(evidence: PaperEvidence) -> Claim:
+def vanishing_regret(evidence: PaperEvidence) -> PaperClaim:
     """R_B → 0 for BHPT on drawn curves."""
     says = "BHPT's regret goes to 0 as B grows (synthetic)"
     budgets = evidence.budgets(SYNTHETIC, "bhpt")
     if len(budgets) < 2:
-        return Claim(says, "", "not run")
+        return PaperClaim(says, "", "not run")
     means = [evidence.mean(SYNTHETIC, "bhpt", budget) for budget in budgets]
     measured = _listed(budgets, means, digits=4)
     last, first = means[-1], means[0]
     good = last.mean <= 0.005 and last.mean < 0.1 * first.mean
-    return Claim(says, measured, "holds" if good else "does not hold")
+    return PaperClaim(says, measured, "holds" if good else "does not hold")
 
 
-def lowest_on_synthetic(evidence: PaperEvidence) -> Claim:
+def lowest_on_synthetic(evidence: PaperEvidence) -> PaperClaim:
     """BHPT's regret is the lowest of the figure at every budget."""
     says = "BHPT or BHPT-ε has the lowest regret at every budget (synthetic)"
     return _lowest(evidence, (SYNTHETIC,), BASELINES, says)
@@ -94,7 +94,7 @@ def lowest_on_real(
     tasks: Sequence[str],
     where: str = "",
     ours: tuple[str, ...] = PRINTED,
-) -> Claim:
+) -> PaperClaim:
     """The same on the real tasks, against the methods that the paper shows there."""
     says = "BHPT or BHPT-ε beats SMAC, Hyperband, Fabolas and FreezeThaw on the real tasks"
     return _lowest(evidence, tasks, REAL_BASELINES, says + (where and f" ({where})"), ours)
@@ -102,7 +102,7 @@ def lowest_on_real(
 
 def falling_on_real(
     evidence: PaperEvidence, tasks: Sequence[str], where: str, policies: Sequence[str]
-) -> Claim:
+) -> PaperClaim:
     """No step to a larger budget after which a policy is surely worse."""
     says = f"More budget never hurts ({where}, a shape for each arm)"
     steps, rises = 0, []
@@ -114,13 +114,13 @@ def falling_on_real(
                 if gap.above and gap.mean > _ROUNDING:
                     rises.append(f"{task} {policy} B={small} to {large} {gap.text(signed=True)}")
     if not steps:
-        return Claim(says, "", "not run")
+        return PaperClaim(says, "", "not run")
     measured = f"{steps} steps, regret surely rises in {len(rises)}"
     if rises:
         measured += "; " + "; ".join(rises)
     if not rises:
-        return Claim(says, measured, "holds")
-    return Claim(says, measured, "does not hold" if 10 * len(rises) > steps else "partly")
+        return PaperClaim(says, measured, "holds")
+    return PaperClaim(says, measured, "does not hold" if 10 * len(rises) > steps else "partly")
 
 
 def _units(collected: Collected) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -134,7 +134,7 @@ def _lowest(
     rivals: Sequence[str],
     says: str,
     policies: tuple[str, ...] = PRINTED,
-) -> Claim:
+) -> PaperClaim:
     """Compare the better of BHPT and BHPT-ε with the best rival, at every budget."""
     cells, ahead, behind = 0, 0, 0
     surely: list[str] = []
@@ -154,7 +154,7 @@ def _lowest(
                     f"{where} behind {theirs} by {gap.text()}"
                 )
     if not cells:
-        return Claim(says, "", "not run")
+        return PaperClaim(says, "", "not run")
     measured = (
         f"{cells} cells: surely ahead of the best other in {ahead}, surely behind in {behind}"
     )
@@ -162,56 +162,56 @@ def _lowest(
     if lost:
         measured += "; " + "; ".join(lost[:6]) + (" …" if len(lost) > 6 else "")
     if not ahead and not behind:
-        return Claim(says, measured, "open")
+        return PaperClaim(says, measured, "open")
     if not lost:
-        return Claim(says, measured, "holds")
-    return Claim(says, measured, "does not hold" if behind > ahead else "partly")
+        return PaperClaim(says, measured, "holds")
+    return PaperClaim(says, measured, "does not hold" if behind > ahead else "partly")
 
 
 def _best(evidence: PaperEvidence, task: str, budget: int, policies: Sequence[str]) -> str:
     return min(policies, key=lambda policy: evidence.mean(task, policy, budget).mean)
 
 
-def bo_against_hyperband(evidence: PaperEvidence) -> Claim:
+def bo_against_hyperband(evidence: PaperEvidence) -> PaperClaim:
     """GP-EI wins at the smallest budget and loses at the largest."""
     says = "Plain BO beats Hyperband at small B and loses at large B (synthetic)"
     budgets, gaps = _gaps(evidence, "gp-ei", "hyperband")
     if not gaps:
-        return Claim(says, "", "not run")
+        return PaperClaim(says, "", "not run")
     measured = "GP-EI less Hyperband: " + _gaps_listed(budgets, gaps)
     small, large = gaps[0], gaps[-1]
     verdict = _both(small.below, large.above, contradicted=small.above or large.below)
-    return Claim(says, measured, verdict)
+    return PaperClaim(says, measured, verdict)
 
 
-def rollout_like_hyperband(evidence: PaperEvidence) -> Claim:
+def rollout_like_hyperband(evidence: PaperEvidence) -> PaperClaim:
     """Rollout's regret is about Hyperband's."""
     says = "Rollout behaves like Hyperband (synthetic)"
     budgets, gaps = _gaps(evidence, "rollout", "hyperband")
     if not gaps:
-        return Claim(says, "", "not run")
+        return PaperClaim(says, "", "not run")
     measured = "Rollout less Hyperband: " + _gaps_listed(budgets, gaps)
-    return Claim(says, measured, _alike(gaps))
+    return PaperClaim(says, measured, _alike(gaps))
 
 
-def trend(evidence: PaperEvidence, metric: str, *, rising: bool, says: str) -> Claim:
+def trend(evidence: PaperEvidence, metric: str, *, rising: bool, says: str) -> PaperClaim:
     """A metric of BHPT and of GP-EI from the smallest to the largest budget."""
     parts, right = [], []
     for policy in ("bhpt", "gp-ei"):
         budgets = evidence.budgets(SYNTHETIC, policy)
         if len(budgets) < 2:
-            return Claim(says, "", "not run")
+            return PaperClaim(says, "", "not run")
         means = [evidence.mean(SYNTHETIC, policy, b, metric).mean for b in budgets]
         arrow = " → ".join(f"{mean:.2f}" for mean in means)
         parts.append(f"{policy} {arrow}")
         change = means[-1] - means[0]
         right.append(change > 0.05 if rising else change < -0.05)
-    verdict: Verdict = "holds" if all(right) else "partly" if any(right) else "does not hold"
+    verdict: ClaimVerdict = "holds" if all(right) else "partly" if any(right) else "does not hold"
     measured = f"B = {', '.join(map(str, budgets))}: {'; '.join(parts)}"
-    return Claim(f"{says} (synthetic; BHPT and BO)", measured, verdict)
+    return PaperClaim(f"{says} (synthetic; BHPT and BO)", measured, verdict)
 
 
-def epsilon_on_real(evidence: PaperEvidence, tasks: Sequence[str], where: str = "") -> Claim:
+def epsilon_on_real(evidence: PaperEvidence, tasks: Sequence[str], where: str = "") -> PaperClaim:
     """BHPT-ε ahead in the smaller half of the budgets, BHPT in the larger."""
     small: list[MeanInterval] = []
     large: list[MeanInterval] = []
@@ -226,7 +226,7 @@ def epsilon_on_real(evidence: PaperEvidence, tasks: Sequence[str], where: str = 
     says = "BHPT-ε is better at small budgets on real tasks, BHPT at large"
     says += where and f" ({where})"
     if not small:
-        return Claim(says, "", "not run")
+        return PaperClaim(says, "", "not run")
     measured = (
         f"BHPT-ε less BHPT, smaller half of the budgets {_signed(_mean(small))}, larger half "
         f"{_signed(_mean(large))} ({'; '.join(parts)})"
@@ -238,16 +238,16 @@ def epsilon_on_real(evidence: PaperEvidence, tasks: Sequence[str], where: str = 
         surely_large[0] > surely_large[1],
         contradicted=surely_small[0] < surely_small[1] or surely_large[0] < surely_large[1],
     )
-    return Claim(says, measured, verdict)
+    return PaperClaim(says, measured, verdict)
 
 
-def exhaustion_rule(evidence: PaperEvidence) -> Claim:
+def exhaustion_rule(evidence: PaperEvidence) -> PaperClaim:
     """Without the rule to commit regret rises, more for Q than for Q-ε."""
     says = "Dropping the exhaustion rule hurts, more so for Q than for Q-ε"
     budgets, plain = _gaps(evidence, "q-alone", "bhpt")
     _, greedy = _gaps(evidence, "q-eps-alone", "bhpt-eps")
     if not plain or not greedy:
-        return Claim(says, "", "not run")
+        return PaperClaim(says, "", "not run")
     measured = (
         f"Q alone less BHPT: {_gaps_listed(budgets, plain)}. "
         f"Q-ε alone less BHPT-ε: {_gaps_listed(budgets, greedy)}"
@@ -255,24 +255,24 @@ def exhaustion_rule(evidence: PaperEvidence) -> Claim:
     hurt, helped = sum(g.above for g in plain), sum(g.below for g in plain)
     more = _mean(plain) > _mean(greedy)
     if not hurt and not helped:
-        return Claim(says, measured, "open")
+        return PaperClaim(says, measured, "open")
     if hurt <= helped or not more:
-        return Claim(says, measured, "does not hold")
+        return PaperClaim(says, measured, "does not hold")
     greedy_hurt = sum(g.above for g in greedy) >= sum(g.below for g in greedy)
-    return Claim(says, measured, "holds" if greedy_hurt else "partly")
+    return PaperClaim(says, measured, "holds" if greedy_hurt else "partly")
 
 
-def sampled_hypers(evidence: PaperEvidence) -> Claim:
+def sampled_hypers(evidence: PaperEvidence) -> PaperClaim:
     """Sampled hyper-parameters against the true ones."""
     says = "Sampled hyper-parameters do about as well as true ones"
     budgets, gaps = _gaps(evidence, "bhpt-sampled", "bhpt")
     if not gaps:
-        return Claim(says, "", "not run")
+        return PaperClaim(says, "", "not run")
     measured = "sampled less true: " + _gaps_listed(budgets, gaps)
-    return Claim(says, measured, _alike(gaps))
+    return PaperClaim(says, measured, _alike(gaps))
 
 
-def slow_family(shares: Sequence[GroupShare], ours: str = "bhpt") -> Claim:
+def slow_family(shares: Sequence[GroupShare], ours: str = "bhpt") -> PaperClaim:
     """BHPT's share on the slow family rises with the budget and never falls; Hyperband's stays."""
     task, group = SLOW
     says = "BHPT spends more on the slow family as B grows; Hyperband does not adapt"
@@ -282,7 +282,7 @@ def slow_family(shares: Sequence[GroupShare], ours: str = "bhpt") -> Claim:
     for policy in (ours, "hyperband"):
         means = _shares(shares, task, group, policy)
         if len(means) < 2:
-            return Claim(says, "", "not run")
+            return PaperClaim(says, "", "not run")
         parts.append(f"{policy} " + _listed(list(means), list(means.values()), digits=2))
         first, *_, last = steps = list(means.values())
         rises[policy] = last.mean - first.mean
@@ -292,8 +292,8 @@ def slow_family(shares: Sequence[GroupShare], ours: str = "bhpt") -> Claim:
     measured = f"share on {group} of {task}: " + "; ".join(parts)
     good = rises[ours] > 0.05 and rises[ours] > rises["hyperband"]
     if rises[ours] <= 0:
-        return Claim(says, measured, "does not hold")
-    return Claim(says, measured, "holds" if good and surely and not falls else "partly")
+        return PaperClaim(says, measured, "does not hold")
+    return PaperClaim(says, measured, "holds" if good and surely and not falls else "partly")
 
 
 def _shares(
@@ -326,7 +326,7 @@ def timings(evidence: PaperEvidence, policies: Sequence[str]) -> list[Timing]:
     return made
 
 
-def decision_times(evidence: PaperEvidence) -> Claim:
+def decision_times(evidence: PaperEvidence) -> PaperClaim:
     """Hyperband and BO are cheap, BHPT moderate, Rollout far dearer than BHPT."""
     found = {t.policy: t for t in timings(evidence, tuple(_PAPER_SECONDS))}
     says = (
@@ -334,7 +334,7 @@ def decision_times(evidence: PaperEvidence) -> Claim:
         "1007 s"
     )
     if set(found) != set(_PAPER_SECONDS):
-        return Claim(says, "", "not run")
+        return PaperClaim(says, "", "not run")
     measured = ", ".join(
         f"{name} {t.seconds:#.3g} s ({t.paper / t.seconds:.0f}× faster)"
         if t.paper is not None and t.paper > t.seconds
@@ -342,7 +342,7 @@ def decision_times(evidence: PaperEvidence) -> Claim:
         for name, t in found.items()
     )
     order = found["hyperband"].seconds < found["bhpt"].seconds < found["rollout"].seconds
-    return Claim(says, measured, "holds" if order else "partly")
+    return PaperClaim(says, measured, "holds" if order else "partly")
 
 
 def _listed(budgets: Sequence[int], values: Sequence[MeanInterval], digits: int = 3) -> str:
@@ -368,7 +368,7 @@ def _gaps(evidence: PaperEvidence, one: str, other: str) -> tuple[list[int], lis
     return budgets, [evidence.difference(SYNTHETIC, one, other, b) for b in budgets]
 
 
-def _alike(gaps: Sequence[MeanInterval]) -> Verdict:
+def _alike(gaps: Sequence[MeanInterval]) -> ClaimVerdict:
     """Whether two methods are about the same at every budget."""
     apart = sum(abs(gap.mean) > _SAME and (gap.above or gap.below) for gap in gaps)
     if 2 * apart > len(gaps):
@@ -379,7 +379,7 @@ def _alike(gaps: Sequence[MeanInterval]) -> Verdict:
     return "holds" if 2 * sure > len(gaps) else "open"
 
 
-def _both(one: bool, other: bool, *, contradicted: bool) -> Verdict:
+def _both(one: bool, other: bool, *, contradicted: bool) -> ClaimVerdict:
     """Two halves of a claim, each surely right or not."""
     if one and other:
         return "holds"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bhpt.bench.paper.claims import Claim
+from bhpt.bench.paper.claims import PaperClaim
 from bhpt.bench.paper.tables import PaperTable
 
 _STYLE = """
@@ -55,7 +55,7 @@ class Section:
 def page(
     command: str,
     about: Sequence[str],
-    claims: Sequence[Claim],
+    claims: Sequence[PaperClaim],
     figures: Sequence[SavedFigure],
     sections: Sequence[Section],
     folder: Path,
@@ -78,7 +78,7 @@ def page(
     )
 
 
-def _claims(claims: Sequence[Claim]) -> str:
+def _claims(claims: Sequence[PaperClaim]) -> str:
     rows = []
     for claim in claims:
         kind = _CLASS.get(claim.verdict, "between")

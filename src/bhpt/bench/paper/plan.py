@@ -32,7 +32,7 @@ LONG_UNITS = (  # units as long as the paper's; fcnet_mnist has such units anywa
 )
 FOUND = 0.001  # a mean regret at which BHPT counts as having found the optimum
 
-Progress = Callable[[int, int, ResultRow | None], None]
+RowProgress = Callable[[int, int, ResultRow | None], None]
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Collected:
         return self.scope.long_tasks
 
 
-def collect(scope: Scope, out: Path, jobs: int, progress: Progress) -> Collected:
+def collect(scope: Scope, out: Path, jobs: int, progress: RowProgress) -> Collected:
     """Run what is missing: BHPT up to where it finds the optimum, then all others."""
     budgets = _climb(scope, out, jobs, progress)
     wanted = [
@@ -143,7 +143,7 @@ def collect(scope: Scope, out: Path, jobs: int, progress: Progress) -> Collected
     return Collected(scope, rows, shares, budgets, left_out())
 
 
-def _climb(scope: Scope, out: Path, jobs: int, progress: Progress) -> dict[str, tuple[int, ...]]:
+def _climb(scope: Scope, out: Path, jobs: int, progress: RowProgress) -> dict[str, tuple[int, ...]]:
     """Budgets of each task: run BHPT on larger and larger ones until it finds the optimum."""
     steps = {task: scope.budgets(task) for task in (SYNTHETIC, *scope.all_tasks)}
     climbed: dict[str, tuple[int, ...]] = dict.fromkeys(steps, ())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bhpt.bench import figures
 from bhpt.bench.figure_style import in_order, save
 from bhpt.bench.paper import action_value, tables
-from bhpt.bench.paper.claims import TIMED_BUDGET, Claim, judge, timings
+from bhpt.bench.paper.claims import TIMED_BUDGET, PaperClaim, judge, timings
 from bhpt.bench.paper.evidence import PaperEvidence
 from bhpt.bench.paper.page import SavedFigure, Section, page
 from bhpt.bench.paper.plan import SYNTHETIC, Collected, optima
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def write_report(collected: Collected, out: Path, command: str) -> list[Claim]:
+def write_report(collected: Collected, out: Path, command: str) -> list[PaperClaim]:
     """Write figures/, data/ and paper.html below `out`; returns the verdicts."""
     claims = judge(collected)
     folder, data = out / "figures", out / "data"

@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 from bhpt.bench.figure_style import in_order, look
-from bhpt.bench.paper.claims import Claim, Timing
+from bhpt.bench.paper.claims import PaperClaim, Timing
 from bhpt.bench.summary import cells
 from bhpt.bench.table import ResultRow
 
@@ -102,7 +102,7 @@ def write_summary(rows: Sequence[ResultRow], path: Path) -> None:
                 writer.writerow([task, policy, budget, metric, cell.mean, cell.error, cell.runs])
 
 
-def write_records(records: "Sequence[Claim] | Sequence[Timing]", path: Path) -> None:
+def write_records(records: "Sequence[PaperClaim] | Sequence[Timing]", path: Path) -> None:
     """Records of one kind, a column a field."""
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from bhpt.bench.peers.standings import ALL, Gap, PeerStanding
 
-Cell = Callable[[PeerStanding], tuple[float, str]]
+CellText = Callable[[PeerStanding], tuple[float, str]]
 
 
 def markdown(standings: Sequence[PeerStanding], gaps: Sequence[Gap]) -> str:
@@ -28,7 +28,7 @@ def _regret(standing: PeerStanding) -> tuple[float, str]:
     return standing.regret.mean, f"{standing.regret.mean:.4f}"
 
 
-def _policies(title: str, own: Sequence[PeerStanding], cell: Cell) -> str:
+def _policies(title: str, own: Sequence[PeerStanding], cell: CellText) -> str:
     """Policies × budgets, the best of each column bold, with the time of a decision."""
     budgets = sorted({s.budget for s in own})
     at = {(s.policy, s.budget): s for s in own}

@@ -78,7 +78,7 @@ class SuiteBlocks:
     step_s: FloatArray
 
 
-class Comparison:
+class SuiteComparison:
     """The rows of a benchmark, by suite and budget, as far as every policy has its row."""
 
     def __init__(

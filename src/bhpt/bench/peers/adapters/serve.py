@@ -29,13 +29,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-Message = dict[str, Any]
+WireMessage = dict[str, Any]
 
 
 class RunOver(BaseException):
     """Leaves an adapter's loop when the budget is gone; no package catches it by accident."""
 
-    def __init__(self, following: Message | None) -> None:
+    def __init__(self, following: WireMessage | None) -> None:
         """Carry the message that came instead of an answer; None if there will be no other."""
         super().__init__()
         self.following = following
@@ -49,15 +49,15 @@ class Wire:
         self._incoming = incoming
         self._outgoing = outgoing
 
-    def send(self, message: Message) -> None:
+    def send(self, message: WireMessage) -> None:
         """Write one message."""
         self._outgoing.write(json.dumps(message) + "\n")
         self._outgoing.flush()
 
-    def receive(self) -> Message | None:
+    def receive(self) -> WireMessage | None:
         """Read one message; None when the other side has closed the connection."""
         line = self._incoming.readline()
-        message: Message | None = json.loads(line) if line else None
+        message: WireMessage | None = json.loads(line) if line else None
         return message
 
 
@@ -72,7 +72,7 @@ class Session:
         folder: Where the package may write; removed after the run.
     """
 
-    def __init__(self, begin: Message, wire: Wire, folder: Path) -> None:
+    def __init__(self, begin: WireMessage, wire: Wire, folder: Path) -> None:
         """Start before the first unit."""
         self.points: list[list[float]] = begin["points"]
         self._offsets: list[float] = begin["offsets"]

@@ -1,4 +1,6 @@
-"""Hyper-parameters as a person thinks of them: a range on a scale, or some choices.
+"""Hyper-parameters as charts show them: positions on an axis and the values at positions.
+
+The declared space is read from its JSON text: drawing a study does not need ConfigSpace.
 
 Notation:
     V  configurations, D  hyper-parameters.
@@ -13,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from bhpt.domain import FloatArray
-
-_DECADES = 15.0  # max/min above which a positive number that nobody declared counts as logarithmic
+from bhpt.spaces.ranges import Choices, infer_range
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class ParameterAxis:
     """A hyper-parameter.
 
     Attributes:
@@ -64,7 +65,9 @@ class Described:
         return math.log(max(value, 1e-300)) if self.log else value
 
 
-def describe(space: str | None, configs: Sequence[Mapping[str, object]]) -> tuple[Described, ...]:
+def describe(
+    space: str | None, configs: Sequence[Mapping[str, object]]
+) -> tuple[ParameterAxis, ...]:
     """The hyper-parameters of a study, without those that never change.
 
     Args:
@@ -80,7 +83,7 @@ def describe(space: str | None, configs: Sequence[Mapping[str, object]]) -> tupl
 
 
 def positions(
-    described: Sequence[Described], configs: Sequence[Mapping[str, object]]
+    described: Sequence[ParameterAxis], configs: Sequence[Mapping[str, object]]
 ) -> FloatArray:
     """Where each configuration lies on each hyper-parameter, NaN where it has none, [D, V]."""
     rows = [
@@ -90,16 +93,16 @@ def positions(
     return np.array(rows, float).reshape(len(described), len(configs))
 
 
-def _declared(parameter: Mapping[str, Any]) -> Described | None:
+def _declared(parameter: Mapping[str, Any]) -> ParameterAxis | None:
     """A hyper-parameter from ConfigSpace's JSON form; None if it is a constant."""
     name = str(parameter["name"])
     choices = parameter.get("choices", parameter.get("sequence"))
     if choices is not None:
-        return Described(name, tuple(choices)) if len(choices) > 1 else None
+        return ParameterAxis(name, tuple(choices)) if len(choices) > 1 else None
     low, high = parameter.get("lower"), parameter.get("upper")
     if low is None or high is None:
         return None
-    return Described(
+    return ParameterAxis(
         name,
         low=float(low),
         high=float(high),
@@ -108,31 +111,16 @@ def _declared(parameter: Mapping[str, Any]) -> Described | None:
     )
 
 
-def _seen(name: str, values: Sequence[object]) -> Described | None:
+def _seen(name: str, values: Sequence[object]) -> ParameterAxis | None:
     """A hyper-parameter from the values that were listed; None if there is only one."""
     words = {_word(value): value for value in values}
     if len(words) < 2:
         return None
-    numbers = [value for value in values if _is_number(value)]
-    if len(numbers) < len(values):
-        return Described(name, tuple(words[word] for word in sorted(words)), declared=False)
-    low, high = min(map(_float, numbers)), max(map(_float, numbers))
-    return Described(
-        name,
-        low=low,
-        high=high,
-        log=low > 0 and high / low > _DECADES,
-        whole=all(isinstance(value, int) for value in values),
-        declared=False,
-    )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _float(value: object) -> float:
-    return float(str(value))
+    span = infer_range(values)
+    if isinstance(span, Choices):
+        return ParameterAxis(name, tuple(words[word] for word in sorted(words)), declared=False)
+    log = span.scale == "log"
+    return ParameterAxis(name, (), span.low, span.high, log, span.whole, declared=False)
 
 
 def _word(value: object) -> str:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bhpt.spaces import Space
-from bhpt.spaces.described import Described, describe, positions
+from bhpt.spaces.parameter_axes import ParameterAxis, describe, positions
 
 SPACE = Space.of(
     {"rate": (0.001, 1.0, "log"), "depth": (1, 5), "kind": ["a", "b", "c"], "fixed": 3}
@@ -27,7 +27,7 @@ def test_a_declared_space_keeps_its_scales() -> None:
 
 @pytest.mark.parametrize("log", [False, True])
 def test_a_value_lies_where_it_is_read_from(log: bool) -> None:
-    one = Described("x", low=0.5, high=8.0, log=log)
+    one = ParameterAxis("x", low=0.5, high=8.0, log=log)
     for part in (-0.25, 0.0, 0.3, 1.0):
         value = one.value_at(part)
         assert one.position(value) == pytest.approx(min(max(part, 0.0), 1.0))
