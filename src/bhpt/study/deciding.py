@@ -17,7 +17,7 @@ _OUTLOOKS = 5  # arms whose prediction is kept with each decision
 
 
 @dataclass(frozen=True, eq=False)
-class NextUnit:
+class PlannedUnit:
     """A unit to start.
 
     Attributes:
@@ -35,7 +35,7 @@ class NextUnit:
         """What to record before the unit is submitted."""
         return (self.decided,) if self.fresh is None else (self.fresh, self.decided)
 
-    def on_worker(self, worker: int | None) -> "NextUnit":
+    def on_worker(self, worker: int | None) -> "PlannedUnit":
         """The same, given to a worker."""
         return replace(self, decided=replace(self.decided, worker=worker))
 
@@ -46,7 +46,7 @@ def next_unit(
     clock: float,
     reruns: Reruns | None = None,
     memory: Memory | None = None,
-) -> NextUnit | None:
+) -> PlannedUnit | None:
     """The next unit to start; None if none can be started now.
 
     New candidates come first if their time has come, then the decision with its reservation.
@@ -75,7 +75,7 @@ def next_unit(
         decision = _again(now, view) or _enqueued(now, view) or policy.decide(view)
         if decision is None:
             return None
-        return NextUnit(fresh, _decided(now, prospects, decision, clock), view)
+        return PlannedUnit(fresh, _decided(now, prospects, decision, clock), view)
 
 
 def _again(state: State, view: View) -> Decision | None:
