@@ -1,14 +1,11 @@
 """Names for the array types used everywhere."""
 
-from typing import TypeVar
-
 import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
-NumberArray = TypeVar("NumberArray", FloatArray, IntArray)
 
 
 def lowest(values: FloatArray, count: int) -> IntArray:

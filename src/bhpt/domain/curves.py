@@ -13,11 +13,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
-from bhpt.domain.arrays import BoolArray, FloatArray, IntArray, NumberArray
+from bhpt.domain.arrays import BoolArray, FloatArray, IntArray
 from bhpt.domain.errors import Misuse
+
+Array = TypeVar("Array", FloatArray, IntArray)
+
 
 EXPLODED = 1e100
 """A loss beyond this, like NaN, says only that training has failed."""
@@ -26,7 +30,7 @@ _PERCENT = 100.0
 _HEADROOM = 1.05  # the loss of an untrained model lies above the worst first epoch by this factor
 
 
-class _CurveRoom:
+class _Room:
     """Arrays with room for further reports; they only grow, and belong to the newest curves.
 
     Attributes:
@@ -73,14 +77,14 @@ class _CurveRoom:
 _LEAST = 8  # rows and reports that there is room for at first
 
 
-def _with_room(array: NumberArray, rows: int) -> NumberArray:
+def _with_room(array: Array, rows: int) -> Array:
     """A copy with room for so many rows; what is not used reads 0."""
     larger = np.zeros((rows, *array.shape[1:]), array.dtype)
     larger[: len(array)] = array
     return larger
 
 
-def _read_only(array: NumberArray) -> NumberArray:
+def _read_only(array: Array) -> Array:
     """A view of a shared array through which nobody can write."""
     view = array.view()
     view.flags.writeable = False
@@ -107,7 +111,7 @@ class Curves:
     losses: FloatArray
     counts: IntArray
     reports: IntArray
-    _room: _CurveRoom | None = field(default=None, init=False, repr=False)
+    _room: _Room | None = field(default=None, init=False, repr=False)
 
     @classmethod
     def empty(cls, arms: int, epochs: int) -> "Curves":
@@ -257,7 +261,7 @@ class Curves:
             )
         room = self._room
         if room is None or room.written != len(self.reports):
-            room = _CurveRoom(self)
+            room = _Room(self)
         room.write(row, arm, start, losses)
         counts = np.empty(len(self.counts) + (known is None), np.int64)
         counts[: len(self.counts)] = self.counts
@@ -272,7 +276,7 @@ class Curves:
         )
         return made._sharing(room)
 
-    def _sharing(self, room: _CurveRoom | None) -> "Curves":
+    def _sharing(self, room: _Room | None) -> "Curves":
         """These curves, just made: they may write the next report into a room."""
         object.__setattr__(self, "_room", room)  # not a field to set: it must fit the others
         return self

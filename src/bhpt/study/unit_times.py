@@ -16,11 +16,13 @@ Notation:
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
 from bhpt.domain import BoolArray, FloatArray, IntArray
-from bhpt.domain.arrays import NumberArray
+
+Array = TypeVar("Array", FloatArray, IntArray)
 
 COMMON = 512
 """Arms, the latest that ran, from which the others are predicted: enough, and bounded work."""
@@ -136,7 +138,7 @@ class TimingTable:
         )
 
 
-def _doubled(array: NumberArray) -> NumberArray:
+def _doubled(array: Array) -> Array:
     return np.concatenate([array, np.zeros_like(array)])
 
 
