@@ -1,20 +1,12 @@
 """Where studies are kept: one file, or a PostgreSQL server; append and read."""
 
 from bhpt.storage.address import Address
+from bhpt.storage.creation import copy_store
 from bhpt.storage.errors import Damaged, Exists, InUse, Removed, StoreFailed
+from bhpt.storage.event_rows import Head, Lease
 from bhpt.storage.holder import Holder
-from bhpt.storage.store import (
-    Head,
-    Lease,
-    Reader,
-    Store,
-    copy_store,
-    create_store,
-    new_identity,
-    open_store,
-    peek_store,
-    read_store,
-)
+from bhpt.storage.reader import Reader, new_identity, peek_store, read_store
+from bhpt.storage.store import Store, create_store, open_store
 
 __all__ = [
     "Address",

@@ -6,10 +6,10 @@ from sqlalchemy import select
 
 from bhpt.domain import Misuse
 from bhpt.storage.address import Address
+from bhpt.storage.engines import server_engine
 from bhpt.storage.errors import naming_faults
 from bhpt.storage.files import is_study_file
 from bhpt.storage.schema import studies
-from bhpt.storage.store import server_engine
 
 _DEEPEST = 4  # folders below the named one
 

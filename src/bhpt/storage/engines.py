@@ -1,0 +1,94 @@
+"""Connections to the databases that hold studies: SQLite files and PostgreSQL servers.
+
+Another database is one more branch of `engine_of`, its scheme in `address` and its faults in
+`errors`.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Engine, create_engine, select
+
+from bhpt.domain import Misuse
+from bhpt.storage.address import Address
+from bhpt.storage.errors import Damaged, InUse, StoreFailed, Unreachable, naming_faults
+from bhpt.storage.files import check_file, file_engine, inspect_file
+from bhpt.storage.schema import FORMAT, studies
+from bhpt.study import Busy, NewerVersion
+
+PATIENCE_S = 60.0
+"""How long to wait for somebody else's lock on the database, where nothing else can be done."""
+
+
+def engine_of(address: Address, *, writable: bool, patience_s: float) -> Engine:
+    """An engine on the database of a study, which may not be there yet.
+
+    Args:
+        address: The study.
+        writable: Whether a file may be written to; a server decides that itself.
+        patience_s: How long a statement waits for another program's lock.
+    """
+    if address.file is None:
+        return server_engine(address, patience_s)
+    return file_engine(address.file, writable=writable, patience_s=patience_s)
+
+
+def open_engine(address: Address, *, writable: bool) -> Engine:
+    """An engine on a study, after its format and integrity were checked."""
+    if address.file is not None:
+        inspect_file(address.file)
+    engine = engine_of(address, writable=writable, patience_s=PATIENCE_S)
+    try:
+        with naming_faults(address):
+            if address.file is not None:
+                check_file(engine, address.file)
+            check_format(engine, address)
+    except BaseException:
+        engine.dispose()
+        raise
+    return engine
+
+
+def server_engine(address: Address, patience_s: float = PATIENCE_S) -> Engine:
+    """An engine on PostgreSQL with the same lock timeout as for SQLite."""
+    wait = max(1, round(patience_s * 1000))
+    return create_engine(
+        address.url,
+        pool_size=1,
+        max_overflow=0,
+        pool_pre_ping=True,
+        connect_args={"options": f"-c lock_timeout={wait}", "connect_timeout": 10},
+    )
+
+
+def check_format(engine: Engine, address: Address) -> None:
+    """Refuse a database without the study, or with one that this version cannot read.
+
+    Raises:
+        Misuse: There is no such study.
+        Damaged: Its format is not a number.
+        NewerVersion: A newer bhpt wrote it.
+    """
+    with engine.begin() as connection:
+        if not engine.dialect.has_table(connection, studies.name):
+            raise Misuse(f"there is no study {address}: create it with `bhpt tune`")
+        version = connection.execute(
+            select(studies.c.format).where(studies.c.study == address.study)
+        ).scalar()
+    if version is None:
+        raise Misuse(f"there is no study {address}: create it with `bhpt tune`")
+    if not isinstance(version, int):
+        raise Damaged(f"{address} is damaged ({version!r} is no format): restore it from a copy")
+    if version > FORMAT:
+        raise NewerVersion(f"{address} was written by a newer version of bhpt: use that one")
+
+
+@contextmanager
+def locked_is_misuse(address: Address) -> Iterator[None]:
+    """Convert Busy to InUse while a store is opened, when no caller could wait any longer."""
+    try:
+        yield
+    except Unreachable as error:
+        raise StoreFailed(f"{error}: what was acknowledged is safe, resume later") from error
+    except Busy:
+        raise InUse(f"{address} is locked by another program: try again later") from None
