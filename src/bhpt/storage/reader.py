@@ -18,9 +18,9 @@ from bhpt.storage.event_rows import (
     Head,
     Lease,
     digest_at,
-    required_digest,
     last_event,
     read_lease,
+    required_digest,
 )
 from bhpt.storage.files import inspect_file
 from bhpt.storage.schema import FIRST_DIGEST, chain
