@@ -9,9 +9,19 @@ from pathlib import Path
 
 import numpy as np
 
-from . import factors, linear, reinforcement, trees
+from . import (
+    ensembles,
+    factors,
+    gradients,
+    linear,
+    optimisers,
+    recommenders,
+    reinforcement,
+    trees,
+    unsupervised,
+)
 from .job import Job, write_table
-from .ranges import draw_configs, draw_ranges
+from .ranges import draw_configs, draw_names, draw_ranges, renamed
 
 KINDS: dict[str, Callable[[np.random.Generator], Job]] = {
     "lightgbm": trees.lightgbm,
@@ -22,6 +32,20 @@ KINDS: dict[str, Callable[[np.random.Generator], Job]] = {
     "factorisation": factors.factorisation,
     "rl_tabular": reinforcement.q_learning,
     "rl_ppo": reinforcement.ppo,
+    "forest": ensembles.forest,
+    "adaboost": ensembles.adaboost,
+    "topics": unsupervised.topics,
+    "mixture": unsupervised.mixture,
+    "embedding": unsupervised.embedding,
+    "implicit": recommenders.implicit,
+    "clicks": recommenders.clicks,
+    "kernel_machine": gradients.kernel_machine,
+    "federated": gradients.federated,
+    "private": gradients.private,
+    "chain": gradients.chain,
+    "population": optimisers.population,
+    "annealing": optimisers.annealing,
+    "strategies": optimisers.strategies,
 }
 
 
@@ -42,10 +66,13 @@ def parser() -> argparse.ArgumentParser:
 def made(kind: str, number: int, arms: int, seed: int, out: Path, until: float) -> str:
     """Train and write one table; it depends on kind, number, arms and seed only.
 
+    A table that is in the folder is left as it is, so an interrupted command can be repeated.
+
     Returns:
-        A line that says what it is, or why it is not there.
+        A line that says what it is; empty if it was there before or time is up.
     """
-    if time.time() > until:
+    name = f"{kind}_{number:03d}"
+    if time.time() > until or (out / f"{name}.json").exists():
         return ""
     began = time.monotonic()
     place = list(KINDS).index(kind)
@@ -53,12 +80,14 @@ def made(kind: str, number: int, arms: int, seed: int, out: Path, until: float) 
     job = KINDS[kind](rng)
     configs = draw_configs(rng, draw_ranges(rng, job.axes), arms)
     same = bool(rng.random() < 0.5)  # whether all arms start from the same seed
-    loss = np.array(
-        [job.train(config, 0 if same else arm) for arm, config in enumerate(configs)], np.float32
-    )
+    with np.errstate(over="ignore"):  # a loss beyond what 32 bits hold is infinite
+        loss = np.array(
+            [job.train(config, 0 if same else arm) for arm, config in enumerate(configs)],
+            np.float32,
+        )
     how = f"{job.about}; seed {seed}, table {number}. Column 0 is untrained; NaN: diverged."
     words = {"metric": job.metric, "kind": job.kind, "how": how}
-    line = write_table(out, f"{kind}_{number:03d}", words, configs, loss)
+    line = write_table(out, name, words, renamed(configs, draw_names(rng, job.axes)), loss)
     return f"{line}, {time.monotonic() - began:.1f} s"
 
 

@@ -4,8 +4,8 @@ Notation:
     A  arms, m  examples of a step, L  places of a sequence, D  units (masked where narrower).
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -43,13 +43,19 @@ class Model:
         loss: What is minimised, from weights and the numbers of some examples, [A].
         measure: What the table holds, [A].
         examples: How many there are to train on.
-        frozen: Weights that are not trained.
+        rates: Which canonical hyper-parameter is the learning rate of weights whose names begin
+            with these words; `lr` is that of all others.
     """
 
     weights: Weights
     loss: Callable[[Weights, Tensor], Tensor]
     measure: Callable[[Weights], Tensor]
     examples: int
+    rates: Mapping[str, str] = field(default_factory=dict)
+
+    def rate_of(self, weight: str) -> str:
+        """The canonical name of a weight's learning rate."""
+        return next((r for start, r in self.rates.items() if weight.startswith(start)), "lr")
 
 
 DEFAULTS: Config = {
@@ -72,6 +78,16 @@ DEFAULTS: Config = {
     "l2": 0.0,
     "init_scale": 1.0,
     "batch": 32,
+    "final": 0.05,
+    "other_lr": 1e-3,
+    "margin": 1.0,
+    "frequency": 1.0,
+    "gain": 1.0,
+    "other_gain": 1.0,
+    "third_gain": 1.0,
+    "rank": 1e9,
+    "noise": 0.0,
+    "penalty": 0.0,
 }
 
 
@@ -130,9 +146,8 @@ def train(
         some = torch.randint(model.examples, (most,), generator=draw, device=draw.device)
         grads = torch.autograd.grad(model.loss(weights, some).sum(), [weights[n] for n in names])
         with torch.no_grad():
-            _update(
-                weights, dict(zip(names, grads, strict=True)), first, second, h, step, units * steps
-            )
+            slopes = dict(zip(names, grads, strict=True))
+            _update(model, weights, slopes, first, second, h, step, units * steps)
             if bool((h["average"] > 0).any()):
                 for n in names:
                     keep = h.wide("average", weights[n].dim())
@@ -151,6 +166,7 @@ def _measured(model: Model, weights: Weights) -> Tensor:
 
 
 def _update(
+    model: Model,
     weights: Weights,
     grads: Weights,
     first: Weights,
@@ -163,12 +179,11 @@ def _update(
     norm = torch.sqrt(sum((g.flatten(1) ** 2).sum(dim=1) for g in grads.values()))
     shrink = torch.clamp(h["clip"] / (norm + 1e-9), max=1.0)
     part = (step + 1) / total
-    falls = torch.where(h["schedule"] == 1, 1 - part * 0.95, torch.ones_like(h["lr"]))
+    falls = torch.where(h["schedule"] == 1, 1 - part * (1 - h["final"]), torch.ones_like(h["lr"]))
     falls = torch.where(
         h["schedule"] == 2, torch.full_like(falls, 0.5 * (1 + np.cos(np.pi * part))), falls
     )
     rises = torch.clamp((part + 1e-9) / torch.clamp(h["warmup"], min=1e-6), max=1.0)
-    rate = h["lr"] * falls * rises
     plain = h["optimizer"] > 0
     for name, w in weights.items():
 
@@ -185,4 +200,5 @@ def _update(
             torch.sqrt(second[name] / wide(mend2)) + wide(h["eps"])
         )
         move = torch.where(wide(plain), first[name], adam)
+        rate = h[model.rate_of(name)] * falls * rises
         w.sub_(wide(rate) * (move + wide(h["weight_decay"]) * w))

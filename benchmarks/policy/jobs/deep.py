@@ -9,8 +9,6 @@ Notation:
 
 import json as _json
 from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -18,37 +16,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from . import fields, generative, relations, sequences, vision
 from .batched import Draw, Hypers, Model, Weights, dense, dropped, hypers, masked, matrix, train
-from .ranges import Axis, Config, draw_configs, draw_ranges
+from .deep_job import DeepJob, adam_rate, entropy, forward, pictures, shared, stack
+from .ranges import Axis, Config, draw_configs, draw_names, draw_ranges, renamed
 
 CONTEXT, VOCABULARY = 32, 64
-
-
-@dataclass(frozen=True, eq=False)
-class DeepJob:
-    """One training job on the device.
-
-    Attributes:
-        kind: By which tables are grouped.
-        metric: What its losses are.
-        about: Data and fixed settings in words.
-        axes: What may be tuned, by the names of its users.
-        keys: From these names to the canonical ones of `batched`.
-        fixed: Canonical settings that the table fixes.
-        build: From hyper-parameters and a draw to the model.
-    """
-
-    kind: str
-    metric: str
-    about: str
-    axes: tuple[Axis, ...]
-    keys: dict[str, str]
-    fixed: Config
-    build: Callable[[Hypers, Draw, bool], Model]
-
-
-def _adam(name: str, low: float, high: float) -> Axis:
-    return Axis(name, (low, high), (low / 100, high * 100), log=True, always=True)
 
 
 def text() -> np.ndarray:
@@ -109,15 +82,6 @@ def _read(w: Weights, h: Hypers, tokens: Tensor, layers: int, draw: Draw | None)
     return dense(w, "out", flat).view(arms, m, length, -1)
 
 
-def _entropy(logits: Tensor, targets: Tensor, smoothing: Tensor | None = None) -> Tensor:
-    """Mean cross-entropy of each arm, [A]; logits [A, n, V], targets [n]."""
-    logs = logits.log_softmax(dim=-1)
-    right = -logs.gather(2, targets.view(1, -1, 1).expand(len(logits), -1, 1))[:, :, 0].mean(dim=1)
-    if smoothing is None:
-        return right
-    return (1 - smoothing) * right - smoothing * logs.mean(dim=(1, 2))
-
-
 def language_model(rng: np.random.Generator) -> DeepJob:
     """A small GPT on program text."""
     width, layers = int(rng.choice([32, 48])), int(rng.integers(1, 3))
@@ -136,17 +100,17 @@ def language_model(rng: np.random.Generator) -> DeepJob:
         def loss(w: Weights, some: Tensor) -> Tensor:
             seen = data[(some % (size - CONTEXT - 1))[:, None] + places]
             logits = _read(w, h, seen[:, :-1], layers, draw)
-            return _entropy(logits.flatten(1, 2), seen[:, 1:].flatten())
+            return entropy(logits.flatten(1, 2), seen[:, 1:].flatten())
 
         def measure(w: Weights) -> Tensor:
-            return _entropy(
+            return entropy(
                 _read(w, h, held[:, :-1], layers, None).flatten(1, 2), held[:, 1:].flatten()
             )
 
         return Model(_transformer(h, draw, same, width, layers, VOCABULARY), loss, measure, size)
 
     axes = (
-        _adam("learning_rate", 3e-4, 6e-3),
+        adam_rate("learning_rate", 3e-4, 6e-3),
         Axis("weight_decay", (0.01, 0.3), (1e-4, 10.0), log=True),
         Axis("beta1", (0.85, 0.95), (0.0, 0.99)),
         Axis("beta2", (0.95, 0.999), (0.5, 0.9999)),
@@ -198,7 +162,7 @@ def fine_tuning(rng: np.random.Generator) -> DeepJob:
 
         def language(w: Weights, some: Tensor) -> Tensor:
             seen = data[some[:, None] + span]
-            return _entropy(
+            return entropy(
                 _read(w, one, seen[:, :-1], layers, None).flatten(1, 2), seen[:, 1:].flatten()
             )
 
@@ -228,15 +192,15 @@ def fine_tuning(rng: np.random.Generator) -> DeepJob:
             return _read(w, h, tokens, layers, using).mean(dim=2)[:, :, :classes]
 
         def loss(w: Weights, some: Tensor) -> Tensor:
-            return _entropy(answer(w, x[some], draw), y[some], h["smoothing"])
+            return entropy(answer(w, x[some], draw), y[some], h["smoothing"])
 
         def measure(w: Weights) -> Tensor:
-            return _entropy(answer(w, held_x, None), held_y)
+            return entropy(answer(w, held_x, None), held_y)
 
         return Model(weights, loss, measure, len(x))
 
     axes = (
-        _adam("learning_rate", 1e-4, 3e-3),
+        adam_rate("learning_rate", 1e-4, 3e-3),
         Axis("weight_decay", (0.001, 0.1), (1e-5, 3.0), log=True),
         Axis("warmup_ratio", (0.01, 0.1), (0.001, 0.7), log=True),
         Axis("adam_beta2", (0.98, 0.999), (0.5, 0.9999)),
@@ -260,29 +224,6 @@ def fine_tuning(rng: np.random.Generator) -> DeepJob:
 # fully connected models on vectors -------------------------------------------------------------
 
 
-def _stack(h: Hypers, draw: Draw, same: bool, sizes: tuple[int, ...]) -> Weights:
-    weights = {}
-    for layer, (rows, columns) in enumerate(pairwise(sizes)):
-        weights[f"dense{layer}"] = matrix(
-            draw, len(h["lr"]), rows, columns, 1.4 * h["init_scale"], same
-        )
-        weights[f"dense{layer}_bias"] = torch.zeros(len(h["lr"]), columns, device=draw.device)
-    return weights
-
-
-def _ahead(w: Weights, h: Hypers, x: Tensor, draw: Draw | None) -> Tensor:
-    layers = len(w) // 2
-    for layer in range(layers):
-        x = dense(w, f"dense{layer}", x)
-        if layer + 1 < layers:
-            x = dropped(masked(functional.silu(x), h["width"]), h["drop"], draw)
-    return x
-
-
-def _shared(x: Tensor, arms: int) -> Tensor:
-    return x.unsqueeze(0).expand(arms, *x.shape)
-
-
 def grokking(rng: np.random.Generator) -> DeepJob:
     """Arithmetic modulo a prime from a part of all sums: learnt long after training is done."""
     prime = int(rng.choice([17, 23, 29, 31]))
@@ -303,18 +244,18 @@ def grokking(rng: np.random.Generator) -> DeepJob:
         cut, arms = int(part * len(order)), len(h["lr"])
 
         def loss(w: Weights, some: Tensor) -> Tensor:
-            return _entropy(_ahead(w, h, _shared(x[some], arms), draw), y[some], h["smoothing"])
+            return entropy(forward(w, h, shared(x[some], arms), draw), y[some], h["smoothing"])
 
         def measure(w: Weights) -> Tensor:
-            out = _ahead(w, h, _shared(x[cut:], arms), None)
+            out = forward(w, h, shared(x[cut:], arms), None)
             if error:
                 return (out.argmax(dim=2) != y[cut:]).float().mean(dim=1)
-            return _entropy(out, y[cut:])
+            return entropy(out, y[cut:])
 
-        return Model(_stack(h, draw, same, (2 * prime, hidden, hidden, prime)), loss, measure, cut)
+        return Model(stack(h, draw, same, (2 * prime, hidden, hidden, prime)), loss, measure, cut)
 
     axes = (
-        _adam("lr", 1e-3, 1e-2),
+        adam_rate("lr", 1e-3, 1e-2),
         Axis("weight_decay", (0.05, 1.0), (1e-4, 10.0), log=True, always=True),
         Axis("hidden_dim", (32, hidden), (4, hidden), log=True, whole=True),
         Axis("init_scale", (0.5, 1.5), (0.05, 6.0), log=True),
@@ -327,17 +268,9 @@ def grokking(rng: np.random.Generator) -> DeepJob:
     return DeepJob("grokking", metric, about, axes, keys, {"batch": 128}, build)
 
 
-def _pictures(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    from sklearn.datasets import load_digits  # type: ignore[import-untyped]
-
-    x, y = load_digits(return_X_y=True)
-    order = rng.permutation(len(x))
-    return x[order] / 16.0, y[order]
-
-
 def contrastive(rng: np.random.Generator) -> DeepJob:
     """Two views of a picture shall be close, those of others far (SimCLR)."""
-    x, _ = _pictures(rng)
+    x, _ = pictures(rng)
     jitter = float(rng.choice([0.1, 0.3]))
 
     def build(h: Hypers, draw: Draw, same: bool) -> Model:
@@ -351,7 +284,7 @@ def contrastive(rng: np.random.Generator) -> DeepJob:
             return ((some + noise) * keep).flatten(0, 1)
 
         def score(w: Weights, both: Tensor, temperature: Tensor, using: Draw | None) -> Tensor:
-            z = functional.normalize(_ahead(w, h, _shared(both, arms), using), dim=2)
+            z = functional.normalize(forward(w, h, shared(both, arms), using), dim=2)
             n = z.shape[1] // 2
             near = z[:, :n] @ z[:, n:].transpose(1, 2) / temperature.view(-1, 1, 1)
             return -near.log_softmax(dim=2).diagonal(dim1=1, dim2=2).mean(dim=1)
@@ -365,10 +298,10 @@ def contrastive(rng: np.random.Generator) -> DeepJob:
         def measure(w: Weights) -> Tensor:
             return score(w, fixed, torch.full_like(h["temperature"], 0.2), None)
 
-        return Model(_stack(h, draw, same, (64, 96, 96, 32)), loss, measure, 1200)
+        return Model(stack(h, draw, same, (64, 96, 96, 32)), loss, measure, 1200)
 
     axes = (
-        _adam("lr", 3e-4, 1e-2),
+        adam_rate("lr", 3e-4, 1e-2),
         Axis("temperature", (0.1, 0.5), (0.01, 5.0), log=True, always=True),
         Axis("weight_decay", (1e-6, 1e-3), (1e-8, 1.0), log=True),
         Axis("hidden_dim", (32, 96), (4, 96), log=True, whole=True),
@@ -389,7 +322,7 @@ def contrastive(rng: np.random.Generator) -> DeepJob:
 
 def diffusion(rng: np.random.Generator) -> DeepJob:
     """Guess the noise in a picture."""
-    x, _ = _pictures(rng)
+    x, _ = pictures(rng)
     steps = 100
 
     def build(h: Hypers, draw: Draw, same: bool) -> Model:
@@ -405,7 +338,7 @@ def diffusion(rng: np.random.Generator) -> DeepJob:
             return torch.cat([shown, wave.cos()], dim=1), noise
 
         def score(w: Weights, pair: tuple[Tensor, Tensor], using: Draw | None) -> Tensor:
-            return ((_ahead(w, h, _shared(pair[0], arms), using) - pair[1]) ** 2).mean(dim=(1, 2))
+            return ((forward(w, h, shared(pair[0], arms), using) - pair[1]) ** 2).mean(dim=(1, 2))
 
         held = noised(seen[1300:1700], torch.Generator(device=draw.device).manual_seed(7))
 
@@ -415,10 +348,10 @@ def diffusion(rng: np.random.Generator) -> DeepJob:
         def measure(w: Weights) -> Tensor:
             return score(w, held, None)
 
-        return Model(_stack(h, draw, same, (72, 128, 128, 64)), loss, measure, 1300)
+        return Model(stack(h, draw, same, (72, 128, 128, 64)), loss, measure, 1300)
 
     axes = (
-        _adam("learning_rate", 3e-4, 5e-3),
+        adam_rate("learning_rate", 3e-4, 5e-3),
         Axis("ema_decay", (0.9, 0.995), (0.0, 0.9999)),
         Axis("adam_weight_decay", (1e-6, 1e-3), (1e-8, 1.0), log=True),
         Axis("hidden_size", (48, 128), (4, 128), log=True, whole=True),
@@ -464,18 +397,18 @@ def forecasting(rng: np.random.Generator) -> DeepJob:
         )
 
         def score(w: Weights, part: Tensor, using: Draw | None) -> Tensor:
-            guess = part[:, back - 1 : back] + _ahead(w, h, _shared(part[:, :back], arms), using)
+            guess = part[:, back - 1 : back] + forward(w, h, shared(part[:, :back], arms), using)
             return ((guess - part[:, back:]) ** 2).mean(dim=(1, 2))
 
         return Model(
-            _stack(h, draw, same, (back, 64, 64, ahead)),
+            stack(h, draw, same, (back, 64, 64, ahead)),
             lambda w, some: score(w, a[some], draw),
             lambda w: score(w, b, None),
             len(a),
         )
 
     axes = (
-        _adam("learning_rate", 5e-4, 1e-2),
+        adam_rate("learning_rate", 5e-4, 1e-2),
         Axis("hidden_size", (16, 64), (2, 64), log=True, whole=True),
         Axis("dropout", (0.0, 0.2), (0.0, 0.8)),
         Axis("gradient_clip_val", (0.1, 2.0), (0.005, 50.0), log=True),
@@ -496,7 +429,7 @@ def forecasting(rng: np.random.Generator) -> DeepJob:
 
 def distillation(rng: np.random.Generator) -> DeepJob:
     """A small student learns from a teacher's answers and from few labels."""
-    x, y = _pictures(rng)
+    x, y = pictures(rng)
     few, classes = int(rng.choice([60, 200, 800])), 10
     wrong = float(rng.choice([0.0, 0.2]))
 
@@ -505,16 +438,16 @@ def distillation(rng: np.random.Generator) -> DeepJob:
         seen = torch.tensor(x, dtype=torch.float32, device=draw.device)
         labels = torch.tensor(y, device=draw.device)
         one = hypers([{"lr": 3e-3}], str(draw.device))
-        teacher = _stack(one, draw, True, (64, 96, 96, classes))
+        teacher = stack(one, draw, True, (64, 96, 96, classes))
         task = Model(
             teacher,
-            lambda w, some: _entropy(_ahead(w, one, _shared(seen[some], 1), None), labels[some]),
+            lambda w, some: entropy(forward(w, one, shared(seen[some], 1), None), labels[some]),
             lambda _: torch.zeros(1),
             1200,
         )
         train(task, one, 1, 300, 0)
         with torch.no_grad():
-            soft = _ahead(teacher, one, _shared(seen, 1), None)[0]
+            soft = forward(teacher, one, shared(seen, 1), None)[0]
         flipped = torch.rand(len(labels), generator=draw, device=draw.device) < wrong
         given = torch.where(
             flipped,
@@ -523,24 +456,24 @@ def distillation(rng: np.random.Generator) -> DeepJob:
         )
 
         def loss(w: Weights, some: Tensor) -> Tensor:
-            out = _ahead(w, h, _shared(seen[some], arms), draw)
+            out = forward(w, h, shared(seen[some], arms), draw)
             hot = h.wide("temperature", 3)
             like = (
                 -((soft[some] / hot).softmax(dim=2) * (out / hot).log_softmax(dim=2))
                 .sum(dim=2)
                 .mean(dim=1)
             )
-            return h["mix"] * h["temperature"] ** 2 * like + (1 - h["mix"]) * _entropy(
+            return h["mix"] * h["temperature"] ** 2 * like + (1 - h["mix"]) * entropy(
                 out, given[some]
             )
 
         def measure(w: Weights) -> Tensor:
-            return _entropy(_ahead(w, h, _shared(seen[1300:], arms), None), labels[1300:])
+            return entropy(forward(w, h, shared(seen[1300:], arms), None), labels[1300:])
 
-        return Model(_stack(h, draw, same, (64, 32, 32, classes)), loss, measure, few)
+        return Model(stack(h, draw, same, (64, 32, 32, classes)), loss, measure, few)
 
     axes = (
-        _adam("lr", 1e-3, 1e-2),
+        adam_rate("lr", 1e-3, 1e-2),
         Axis("temperature", (1.0, 5.0), (0.1, 30.0), log=True),
         Axis("alpha", (0.3, 0.9), (0.0, 1.0), always=True),
         Axis("weight_decay", (1e-5, 1e-2), (1e-8, 3.0), log=True),
@@ -561,7 +494,7 @@ def distillation(rng: np.random.Generator) -> DeepJob:
 
 def keras_cnn(rng: np.random.Generator) -> DeepJob:
     """A convolutional network as Keras users write it, on few pictures: some overfit."""
-    x, y = _pictures(rng)
+    x, y = pictures(rng)
     few = int(np.exp(rng.uniform(np.log(80), np.log(1200))))
     wrong = float(rng.choice([0.0, 0.0, 0.2]))
     error = bool(rng.random() < 0.5)
@@ -591,7 +524,7 @@ def keras_cnn(rng: np.random.Generator) -> DeepJob:
 
         def answer(w: Weights, images: Tensor, using: Draw | None) -> Tensor:
             m = len(images)
-            z = functional.relu(dense(w, "conv0", _shared(patches(images), arms)))
+            z = functional.relu(dense(w, "conv0", shared(patches(images), arms)))
             z = masked(z, h["width"]).view(arms * m, 8, 8, filters).permute(0, 3, 1, 2)
             inner = (
                 functional.unfold(z, 3, padding=1)
@@ -609,13 +542,13 @@ def keras_cnn(rng: np.random.Generator) -> DeepJob:
             )
 
         def loss(w: Weights, some: Tensor) -> Tensor:
-            return _entropy(answer(w, seen[some], draw), given[some])
+            return entropy(answer(w, seen[some], draw), given[some])
 
         def measure(w: Weights) -> Tensor:
             out = answer(w, seen[1300:1556], None)
             if error:
                 return (out.argmax(dim=2) != labels[1300:1556]).float().mean(dim=1)
-            return _entropy(out, labels[1300:1556])
+            return entropy(out, labels[1300:1556])
 
         return Model(weights, loss, measure, few)
 
@@ -623,7 +556,7 @@ def keras_cnn(rng: np.random.Generator) -> DeepJob:
     axes = (
         Axis("learning_rate", (3e-3, 0.1), (1e-5, 3.0), log=True, always=True)
         if plain
-        else _adam("learning_rate", 5e-4, 1e-2),
+        else adam_rate("learning_rate", 5e-4, 1e-2),
         Axis("momentum", (0.5, 0.95), (0.0, 0.999))
         if plain
         else Axis("beta_1", (0.8, 0.95), (0.0, 0.999)),
@@ -643,24 +576,48 @@ def keras_cnn(rng: np.random.Generator) -> DeepJob:
     )
 
 
-KINDS: dict[str, Callable[[np.random.Generator], DeepJob]] = {
-    "language_model": language_model,
-    "fine_tuning": fine_tuning,
-    "grokking": grokking,
-    "contrastive": contrastive,
-    "diffusion": diffusion,
-    "forecasting": forecasting,
-    "distillation": distillation,
-    "keras_cnn": keras_cnn,
+KINDS: dict[str, Callable[[np.random.Generator, int], DeepJob]] = {
+    "language_model": lambda rng, _: language_model(rng),
+    "fine_tuning": lambda rng, _: fine_tuning(rng),
+    "grokking": lambda rng, _: grokking(rng),
+    "contrastive": lambda rng, _: contrastive(rng),
+    "diffusion": lambda rng, _: diffusion(rng),
+    "forecasting": lambda rng, _: forecasting(rng),
+    "distillation": lambda rng, _: distillation(rng),
+    "keras_cnn": lambda rng, _: keras_cnn(rng),
+    **generative.KINDS,
+    **fields.KINDS,
+    **relations.KINDS,
+    **vision.KINDS,
+    **sequences.KINDS,
 }
-STEPS = {"language_model": (4, 40), "fine_tuning": (2, 20), "grokking": (20, 120)}
+STEPS = {
+    "language_model": (4, 40),
+    "fine_tuning": (2, 20),
+    "grokking": (20, 120),
+    "gaussian_process": (1, 5),
+    "likeness": (2, 15),
+    "recurrent": (2, 15),
+    "adapters": (2, 20),
+    "tabular_transformer": (2, 15),
+    "segmentation": (2, 20),
+}
 
 
 def table(
-    kind: str, rng: np.random.Generator, arms: int, device: str, shrink: int = 1
+    kind: str, rng: np.random.Generator, arms: int, device: str, shrink: int = 1, widen: int = 1
 ) -> tuple[DeepJob, list[Config], np.ndarray, int]:
-    """A job, its configurations, their losses [A, T + 1], and the steps of a unit."""
-    job = KINDS[kind](rng)
+    """A job, its configurations, their losses [A, T + 1], and the steps of a unit.
+
+    Args:
+        kind: One of `KINDS`.
+        rng: Of all that is drawn.
+        arms: How many configurations.
+        device: `cuda` or `cpu`.
+        shrink: Divides units and steps.
+        widen: Multiplies the width of networks and the size of data, where a kind has several.
+    """
+    job = KINDS[kind](rng, widen)
     configs = draw_configs(rng, draw_ranges(rng, job.axes), arms)
     settings = [
         {**job.fixed, **{job.keys.get(name, name): value for name, value in config.items()}}
@@ -674,4 +631,4 @@ def table(
     h = hypers(settings, device)
     draw = torch.Generator(device=device).manual_seed(int(rng.integers(2**31)))
     losses = train(job.build(h, draw, same), h, units, steps, int(rng.integers(2**31)))
-    return job, configs, losses, steps
+    return job, renamed(configs, draw_names(rng, job.axes)), losses, steps

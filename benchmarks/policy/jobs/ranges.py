@@ -4,7 +4,7 @@ A hyper-parameter has a sensible interval and an outer one. People's ranges are 
 badly centred; a table draws one breadth for all of its ranges and a shift for each.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ class Axis:
         whole: Whether it is a whole number.
         values: Its values, if it is a choice.
         always: Whether every table tunes it.
+        also: Other names that people write for it.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Axis:
     whole: bool = False
     values: tuple[Any, ...] = ()
     always: bool = False
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,3 +106,17 @@ def draw_configs(rng: np.random.Generator, ranges: Sequence[Range], arms: int) -
         if len(seen) == arms:
             break
     return list(seen.values())
+
+
+def draw_names(rng: np.random.Generator, axes: Sequence[Axis]) -> dict[str, str]:
+    """The name that a table writes for each hyper-parameter, by its own: half keep their own."""
+    return {
+        axis.name: axis.name if rng.random() < 0.5 else str(rng.choice(axis.also))
+        for axis in axes
+        if axis.also
+    }
+
+
+def renamed(configs: Sequence[Config], names: Mapping[str, str]) -> list[Config]:
+    """Configurations under the names that a table writes."""
+    return [{names.get(name, name): value for name, value in c.items()} for c in configs]
