@@ -2,7 +2,7 @@
 
 The log keeps the sentence and what was predicted of the chosen arm and the best few others. The
 rest is worked out again: a policy is a pure function of the state, so the state as it was gives the
-same decision. It is said if it does not, because another version decided then.
+same decision. The chart says so if it does not, because another version decided then.
 """
 
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ _MOST = 300  # arms that are compared: those with the best predicted ends
 
 @dataclass(frozen=True, slots=True)
 class ExpertView:
-    """What one expert said of the chosen arm.
+    """What one expert predicted for the chosen arm.
 
     Attributes:
         name: One of `EXPERTS`, or "curves": what the tried arms had shown themselves.
@@ -60,7 +60,7 @@ class PastDecision:
         status: What came of it: "open", "observed" or "failed".
         message: Why it failed.
         tail: The last lines that its trainer printed before it failed.
-        left: What was left of the budget, in words; empty if it is not said.
+        left: What was left of the budget, in words; empty if it is not known.
         arms: The arms that were compared, the best predicted end first, [A].
         end: The best value of the metric that each was predicted to reach, [A].
         spread: One standard deviation of it, [A].
@@ -68,8 +68,8 @@ class PastDecision:
         is_recomputed: Whether all arms are there, or only the few that the log keeps.
         recomputed_arm: The arm that is chosen when the decision is made again now; None if it is
             not made again.
-        experts: What was said before the arm was trained, and how far it was trusted; empty if
-            the policy listens to none.
+        experts: What experts predicted before the arm was trained, and their weights; empty if
+            the policy uses none.
     """
 
     attempt: int
@@ -138,10 +138,10 @@ def in_context(state: State, attempt: Attempt) -> str:
 
 
 def logged_decision(state: State, attempt: Attempt) -> PastDecision:
-    """What the log keeps of a decision: quick, and the same whoever looks.
+    """What the log keeps of a decision: quick, and the same at any later moment.
 
     Args:
-        state: The study at any later moment; what was left at the time is not said.
+        state: The study at any later moment; what was left at the time is not known.
         attempt: What was decided, with what came of it.
     """
     return _past(state, attempt, _logged(attempt), "")
@@ -185,7 +185,7 @@ def _decided_again(before: State, arm: int, memory: Memory) -> _Again | None:
 
     Args:
         before: The study at the moment of the decision.
-        arm: The arm that was chosen then, of which experts are asked.
+        arm: The arm that was chosen then, whose expert scores are returned.
         memory: What the policy has prepared for the study.
     """
     policy = policy_named(before.plan.policy)
@@ -205,7 +205,7 @@ def _decided_again(before: State, arm: int, memory: Memory) -> _Again | None:
 
 
 def _views(said: Advice, arm: int, view: View) -> tuple[ExpertView, ...]:
-    """What each expert, and the curves, said of an arm."""
+    """What each expert, and the curves, predict for an arm."""
     found = [
         ExpertView(
             name=name,
@@ -224,7 +224,7 @@ def _views(said: Advice, arm: int, view: View) -> tuple[ExpertView, ...]:
 
 
 def _place(liked: FloatArray, arms: IntArray, arm: int) -> int | None:
-    """Place of an arm, 1 for the one that is liked most; None if it is not among them."""
+    """Place of an arm, 1 for the highest score; None if it is not among them."""
     own = liked[arms == arm]
     return None if not len(own) else 1 + int((liked > own[0]).sum())
 

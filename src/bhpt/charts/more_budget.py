@@ -7,7 +7,7 @@ from bhpt.reports.worlds import Outcome
 from bhpt.study import State
 
 _WORTH = 0.005  # of the best value: a smaller expected gain is called little
-_ADVISED = 0.5  # part of the budget of which the advice speaks
+_ADVISED = 0.5  # part of the budget that the advice is about
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def _purchase(found: Forecast, outcome: Outcome) -> Purchase:
 
 
 def _advice(found: Forecast, left: Purchase | None, advised: Purchase, added: float) -> str:
-    """What to think of an amount, in a sentence without its full stop.
+    """The advice on an amount, a sentence without its full stop.
 
     Args:
         found: The forecast.

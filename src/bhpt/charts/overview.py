@@ -23,7 +23,7 @@ class Overview:
         used_text: What is gone of it in words.
         left_text: What is left in words.
         clock: Seconds for which the study has been running.
-        time_left_text: How long it will go on, empty if that cannot be said.
+        time_left_text: How long it will go on, empty if that is not known.
         best: The best value of the metric, None before there is one.
         best_arm: The configuration that it was seen on.
         best_epoch: The epoch.
@@ -38,7 +38,7 @@ class Overview:
         failures: Attempts that were stopped or failed.
         max_epochs: The last epoch that an arm may reach.
         workers: Units that may run side by side.
-        policy: Who decides.
+        policy: Its name.
     """
 
     metric: str

@@ -21,7 +21,7 @@ from bhpt.domain import BoolArray, FloatArray, IntArray
 from bhpt.spaces.parameter_axes import ParameterAxis, describe, positions
 from bhpt.study import State
 
-_LEAST = 8  # arms below which nothing is said
+_LEAST = 8  # arms below which nothing is inferred
 _MOST = 1000  # arms that are compared: the best ones
 _WIDTHS = (0.05, 0.1, 0.2, 0.4)  # of the kernel, as parts of the range
 _TOP = 0.15  # part of the arms that counts as good

@@ -103,8 +103,8 @@ class Manifest:
     def unsynced(self, generation: Path) -> list[Path]:
         """What `seal` has left to be made durable in the folder of a generation.
 
-        A small checkpoint is synced by whoever commits it, so that a worker does not wait for the
-        disk; a large one by its worker, so that nobody else waits.
+        A small checkpoint is synced when it is committed, so that a worker does not wait for the
+        disk; a large one by its worker, so that the driver does not wait.
         """
         return self.paths(generation) if self.bytes <= _SMALL else []
 

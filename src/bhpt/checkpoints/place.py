@@ -2,8 +2,8 @@
 
 A checkpoint is written to a local folder by the attempt that trains (a draft), and then becomes a
 generation of its arm. Paths or keys come from the integers in `Draft` and `Generation` only, so no
-name can reach another's files. A place keeps no books: which generations count is in the study's
-log, and `CheckpointStore` compares the two.
+name can reach another's files. A place keeps no records: which generations count is in the
+study's log, and `CheckpointStore` compares the two.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Generation:
 
 
 class PlaceAway(RuntimeError):
-    """The place does not answer or refuses us: nothing there is known to be damaged or gone."""
+    """The place does not answer or denies access; whether anything there is damaged is unknown."""
 
 
 class CheckpointPlace(Protocol):

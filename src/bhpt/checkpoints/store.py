@@ -1,10 +1,10 @@
-"""The books of a study's checkpoints: which generations of which arms are held, and for how long.
+"""The record of a study's checkpoints: which generations of which arms are held, and how long.
 
 The order of one checkpoint: `begin` makes a draft, the worker writes and seals it, `commit` makes
 it the next generation, the study logs it in the same transaction as the report, `settled` lets go
-of what it replaces, and `sweep` removes that when nobody waits. A kill between any two steps
+of what it replaces, and `sweep` removes that in the background. A kill between any two steps
 leaves either the old generation in the log or the new one, and opening removes whatever is not in
-the log. Where the bytes lie is the business of a `CheckpointPlace`.
+the log. Where the bytes lie is decided by a `CheckpointPlace`.
 """
 
 from collections.abc import Iterable, Sequence

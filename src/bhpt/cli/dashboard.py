@@ -22,7 +22,7 @@ def dashboard(
     token_file: Annotated[
         Path | None,
         typer.Option(
-            help=f"File with the secret that visitors must know; or set {TOKEN}.", metavar="FILE"
+            help=f"File with the secret that visitors must send; or set {TOKEN}.", metavar="FILE"
         ),
     ] = None,
     allow_host: Annotated[
@@ -49,7 +49,7 @@ def dashboard(
 
 
 def _token(file: Path | None) -> str | None:
-    """The secret that visitors must know, None if there is none.
+    """The secret that visitors must send, None if there is none.
 
     Raises:
         Misuse: The file cannot be read.

@@ -57,7 +57,7 @@ _WORKER_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at; `sound` is None for what is only said."""
+    """One thing that was looked at; `sound` is None for plain information."""
 
     what: str
     sound: bool | None
@@ -187,7 +187,7 @@ def _worker(folder: Path) -> str:
 
 
 def study_findings(study: str) -> Iterator[Finding]:
-    """What is to be said of a study.
+    """The findings on a study.
 
     Raises:
         Misuse: There is none.

@@ -1,4 +1,4 @@
-"""From an error to its exit status and what is said of it; imported when there is one."""
+"""The exit status and the printed line of an error; imported when there is one."""
 
 import re
 import traceback
@@ -34,7 +34,7 @@ class ErrorReport:
 
 
 def failure_of(error: Exception) -> ErrorReport:
-    """What to say of an error; one that nobody expected is named with its place in the code."""
+    """The line and status of an error; an unexpected one is named with its place in the code."""
     if isinstance(error, Misuse):
         return ErrorReport(MISUSED, str(error), _own_words(error))
     if isinstance(error, _FAILURES):

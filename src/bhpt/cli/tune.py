@@ -324,7 +324,7 @@ def resume(
 
 
 def _asked(what: str) -> bool:
-    """Ask the person at the terminal whether to run what a study remembers; nobody there is no."""
+    """Ask the person at the terminal whether to run a study's trainer; no without a terminal."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     return typer.confirm(f"{printable(what)}. Run it?", err=True)

@@ -36,13 +36,13 @@ IsOver = Callable[[], bool]
 
 @dataclass
 class Channel:
-    """One followed study and who is told of it.
+    """One followed study and the pages that show it.
 
     Attributes:
         feed: The study.
         prediction: The latest one.
         trouble: Why the study cannot be read at the moment; empty if it can.
-        news: Counts everything that pages should be told of.
+        news: Counts changes that pages should show.
         changed: Wakes the streams.
     """
 
@@ -57,7 +57,7 @@ class Channel:
     async def follow(self) -> None:
         """Look at the study again and again, until cancelled.
 
-        Pages are told of an error before it ends this.
+        An error is sent to the pages before it ends this.
         """
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -291,5 +291,5 @@ def _json(message: object, status: int = 200) -> Response:
 
 
 async def _misused(_: Request, error: Exception) -> Response:
-    """What cannot be said of a study, in one line."""
+    """The answer to a request that cannot be met, in one line."""
     return _json({"error": str(error)}, 422)

@@ -30,7 +30,7 @@ def whole(feed: StudyFeed, scene: Scene) -> Message:
 
 
 def change(before: State, scene: Scene) -> Message:
-    """What changed of a study since the page was last told."""
+    """What changed of a study since the last message to a page."""
     attempts = changed_units(before, scene.state)
     touched = np.unique(scene.units.arm[attempts])
     return {

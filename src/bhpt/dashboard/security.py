@@ -52,7 +52,7 @@ class Access:
 
     Attributes:
         hosts: Names in the Host header that are answered, in lower case.
-        token: What a visitor must know; None if only this machine can connect.
+        token: What a visitor must send; None if only this machine can connect.
     """
 
     hosts: frozenset[str]
@@ -64,7 +64,7 @@ def access_to(host: str, token: str | None, names: Sequence[str] = ()) -> Access
 
     Args:
         host: The address that is listened on.
-        token: What visitors must know.
+        token: What visitors must send.
         names: Further host names under which the machine is reached.
 
     Raises:
@@ -121,7 +121,7 @@ class Guarded:
         await (self._app if refusal is None else refusal)(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope) -> Response | None:
-        """The answer to somebody who may not look, or who shows the token for the first time."""
+        """The answer to a visitor without access, or to the first request with the token."""
         headers = Headers(scope=scope)
         if scope["method"] not in ("GET", "HEAD"):
             return PlainTextResponse("the dashboard is read only", 405)

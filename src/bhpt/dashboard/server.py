@@ -1,4 +1,4 @@
-"""Serve a dashboard until somebody stops it."""
+"""Serve a dashboard until it is stopped."""
 
 import socket
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ def serve(
         host: The address to listen on.
         port: The port; 0 for any that is free.
         access: Who may look.
-        ready: Is told the port once connections are answered.
+        ready: Called with the port once connections are answered.
 
     Raises:
         Misuse: A study cannot be read, or the port is taken.

@@ -57,7 +57,7 @@ def _content(feed: StudyFeed, made: datetime) -> Message:
 
 
 def _forecast(feed: StudyFeed) -> Message:
-    """What more budget would buy, or why that cannot be said."""
+    """What more budget would buy, or why that is not known."""
     try:
         found: Message = plain(feed.more_budget())
     except Misuse as error:

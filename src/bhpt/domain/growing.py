@@ -115,7 +115,7 @@ class GrowingRows:
 
     @cached_property
     def array(self) -> FloatArray:
-        """The rows, [K, D]; nobody can write to them."""
+        """The rows, [K, D], read-only."""
         view = self.room.data[: self.length].view()
         view.flags.writeable = False
         return view

@@ -2,7 +2,7 @@
 
 Cost is reserved before a unit starts and settled when its report comes. Whether the budget is a
 total, of which everything spent and reserved is gone, or a deadline that units side by side share,
-its kind knows.
+is decided by its kind.
 """
 
 import math
@@ -97,7 +97,7 @@ class Ledger:
         return Ledger(self.budget, self.spent + cost, self.clock, self._others(attempt))
 
     def at(self, clock: float) -> "Ledger":
-        """The ledger at a later moment; a clock that went back is not believed."""
+        """The ledger at a later moment; a clock that went back is ignored."""
         if clock <= self.clock:
             return self
         return Ledger(self.budget, self.spent, clock, self.promised)

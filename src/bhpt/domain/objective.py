@@ -1,7 +1,7 @@
-"""What a study is after: a named metric and its direction. Everything inside is a loss.
+"""What a study optimises: a named metric and its direction. Everything inside is a loss.
 
-A value is turned into a loss where it comes in, and back where a person sees it; nothing between
-those two edges knows the direction.
+A value is turned into a loss where it comes in, and back where it is shown; nothing between those
+two edges depends on the direction.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""From whatever a trainer returns to losses and metrics.
+"""Convert what a trainer returns to losses and metrics.
 
 A trainer reports an epoch as a number, which is the value of the objective's metric, or as a
 mapping from names to numbers that holds it; several epochs come as a list of either.
@@ -44,7 +44,7 @@ def read_reports(value: object, objective: Objective, where: str) -> tuple[Epoch
     Args:
         value: What the trainer returned.
         objective: Which metric counts, and in which direction.
-        where: Who returned it, for the message.
+        where: The function that returned it, for the message.
 
     Raises:
         BadReport: It holds no number, or not the metric that counts, or the list is empty.

@@ -1,4 +1,4 @@
-"""What comes of a unit of training: a result or a failure, one value from the worker to the log."""
+"""The outcome of a unit: a result or a failure, one value from the worker to the log."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class UnitResult:
-    """What a unit brought.
+    """The result of a unit.
 
     Attributes:
         losses: One a new epoch; NaN and infinity are kept.
@@ -64,7 +64,7 @@ class UnitResult:
 
 
 class FailureKind(StrEnum):
-    """How a unit can fail. Whether it is tried again is the study's business."""
+    """How a unit can fail. Whether it is tried again is decided by `study.settling`."""
 
     CRASHED = "crashed"  # the trainer raised, or its process died
     TIMED_OUT = "timed-out"  # it ran past its limit and was killed
@@ -77,7 +77,7 @@ class FailureKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a unit brought nothing.
+    """Why a unit has no result.
 
     Attributes:
         kind: What happened.
@@ -93,4 +93,4 @@ class Failure:
 
 
 UnitOutcome = UnitResult | Failure
-"""What comes of a unit, however it ends."""
+"""The outcome of a unit, however it ends."""

@@ -14,7 +14,7 @@ class Resume:
         epochs: Epochs that the arm has behind it there; those after them are trained again.
         live: Whether a trainer that is still alive in its worker goes on; nothing is loaded.
         place: Folder with the checkpoint to load, None for a live trainer or for nothing.
-        digest: What the checkpoint must be, checked by whoever loads it; None if it was checked.
+        digest: Of the checkpoint, checked by the worker that loads it; None if it was checked.
     """
 
     epochs: int = 0
@@ -23,7 +23,7 @@ class Resume:
     digest: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what a worker could only misunderstand."""
+        """Refuse combinations that contradict each other."""
         if self.live and self.place is not None:
             raise Misuse("an arm goes on alive or from a checkpoint, not both")
         somewhere = self.live or self.place is not None

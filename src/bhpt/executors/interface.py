@@ -38,7 +38,7 @@ class Job:
         limit_s: Seconds after which the job is killed, None for no limit.
         objective: Which metric counts.
         paid_s: Seconds, from when its time is counted, that its budget pays for; None for no end.
-            Then it is killed even if nobody polls: a driver may be stopped, too.
+            Then it is killed even without a poll: a driver may be stopped, too.
         worker: Which slot it is meant for; another one is taken if that is not free, or if its
             trainer lives elsewhere.
     """
@@ -56,7 +56,7 @@ class Job:
     worker: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what a worker could only misunderstand."""
+        """Refuse values that contradict each other or cannot be sent."""
         if self.epochs < 1 or self.done < 0:
             raise Misuse(f"attempt {self.attempt}: a job needs epochs >= 1 and done >= 0")
         ahead = self.resume.epochs > self.done

@@ -1,4 +1,4 @@
-"""Which trainers stay alive in a worker, as the driver has been told."""
+"""Which trainers stay alive in a worker, by its reports."""
 
 from collections.abc import Mapping
 
@@ -35,7 +35,7 @@ class Alive:
             self.forget(next(iter(self._epochs)))
 
     def give_up(self, arm: int) -> tuple[int, ...]:
-        """What the worker is to let go of before it trains `arm`, which it has in hand from now."""
+        """Arms whose trainers the worker drops before it trains `arm`, which is in use then."""
         dropped = tuple(sorted(self._given_up - {arm}))
         self._given_up.clear()
         self._epochs.pop(arm, None)

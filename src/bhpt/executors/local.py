@@ -2,7 +2,7 @@
 
 Not a pool: a worker that is killed takes nothing with it but its own job, and the next job in its
 slot starts another. Everything happens in `poll`, in the driver's own thread. Nothing is tried
-again here; that is the study's business.
+again here: `study.settling` decides that.
 """
 
 import os
@@ -148,7 +148,7 @@ class LocalExecutor(SlottedExecutor[LocalSlot]):
                 self._take_in(report, slot)
 
     def _wait(self, seconds: float) -> None:
-        """Sleep until a worker speaks or ends, but not past a limit."""
+        """Sleep until a worker sends something or ends, but not past a limit."""
         wake = min(slot.wakes_at for slot in self._slots) - self.now()
         connections = [slot.connection for slot in self._slots if slot.connection is not None]
         wait(connections, max(0.0, min(seconds, wake, TICK_S)))

@@ -1,6 +1,6 @@
-"""What the driver and a worker say to each other: one JSON object a line, never pickle.
+"""Messages between the driver and a worker: one JSON object a line, never pickle.
 
-The driver sends an `Order` for each job. The worker says `Ready` or `Unusable` once, after it has
+The driver sends an `Order` for each job. The worker sends `Ready` or `Unusable` once, after it has
 imported the trainer, and then sends the `Report` of each order. Times are on the monotonic clock,
 which all processes of a machine share.
 """
@@ -39,7 +39,7 @@ class Ready:
         kind: That of `Trainer.kind`.
         pid: The process that trains.
         at: When, on the monotonic clock, which all processes share: a driver that was stopped
-            hears of it later.
+            reads it later.
     """
 
     kind: str
@@ -105,7 +105,7 @@ def decode_reply(line: bytes) -> Reply:
 
 
 def _outcome(fields: dict[str, Any]) -> UnitOutcome:
-    """A result or a failure, told apart by their fields."""
+    """A result or a failure, distinguished by their fields."""
     usage = Usage(**fields["usage"])
     if "kind" in fields:
         return Failure(**{**fields, "kind": FailureKind(fields["kind"]), "usage": usage})

@@ -2,7 +2,7 @@
 
 A worker is a fresh interpreter, not a fork and not a `multiprocessing` child: a fork would copy
 the driver's threads' locks and its open database, and `multiprocessing` would run the user's
-script again, speak pickle and start a helper of its own. This way a worker is one process with
+script again, use pickle and start a helper of its own. This way a worker is one process with
 one connection, in a session of its own, below one that ends what it leaves behind.
 """
 
@@ -83,7 +83,7 @@ def environment_of(around: Surroundings, token: str) -> dict[str, str]:
 
 
 class WorkerProcess:
-    """One worker: what it says, whether it lives, and how to end it with all that it started."""
+    """One worker: its messages, whether it lives, and how to end it with all that it started."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], connection: socket.socket, token: str
@@ -131,7 +131,7 @@ class WorkerProcess:
         return self._process.pid
 
     def fileno(self) -> int:
-        """For a selector: readable when it has said something or hung up."""
+        """For a selector: readable when it has sent something or closed the connection."""
         return self._connection.fileno()
 
     def send(self, order: Order) -> None:
@@ -142,7 +142,7 @@ class WorkerProcess:
         self._connection.setblocking(False)
 
     def receive(self) -> list[Reply]:
-        """Everything it has said since.
+        """Everything it has sent since the last call.
 
         Raises:
             ValueError: Something else than a reply came over the connection.
@@ -164,7 +164,7 @@ class WorkerProcess:
         flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
         try:
             return os.waitid(os.P_PID, self.pid, flags) is not None
-        except ChildProcessError:  # the driver ignores SIGCHLD, so nobody has to bury it
+        except ChildProcessError:  # the driver ignores SIGCHLD, so the kernel has reaped it
             return True
 
     def signal(self, sign: signal.Signals) -> None:
@@ -172,7 +172,7 @@ class WorkerProcess:
         guard.send(sign, self.token, self.pid)
 
     def hang_up(self) -> None:
-        """Tell it that there is no more to do."""
+        """Close its connection: an idle worker then ends."""
         self._connection.close()
 
     def bury(self) -> int:
@@ -185,7 +185,7 @@ class WorkerProcess:
 class Guard:
     """The process that keeps limits and ends all workers if the driver dies.
 
-    It is started anew if it is killed, and told again what it has to know.
+    It is started anew if it is killed, and gets all limits again.
     """
 
     def __init__(self, token: str) -> None:
@@ -222,7 +222,7 @@ class Guard:
         """Start another one if it is gone.
 
         Raises:
-            RuntimeError: It keeps dying, so nobody could promise that no process is left behind.
+            RuntimeError: It keeps dying, so processes could be left behind.
         """
         if self._process.poll() is None:
             return
@@ -244,7 +244,7 @@ class Guard:
         self._release()
 
     def _tell(self, line: str) -> None:
-        """Write a line; a guard that is gone is started anew and told by `check`."""
+        """Write a line; a guard that is gone is started anew by `check`, with all limits."""
         if self._process.stdin is not None:
             with suppress(BrokenPipeError):
                 self._process.stdin.write(line.encode("ascii"))

@@ -30,7 +30,7 @@ from bhpt.executors.ray_parcel import Parcel, pack, unpack
 from bhpt.executors.slot import LocalOptions
 from bhpt.trainers.specs import TrainerSpec
 
-_TICK_S = 0.05  # how soon a stop is heard
+_TICK_S = 0.05  # how soon a stop is noticed
 _LINES_S = 0.5  # how often what a unit prints is looked at
 
 
@@ -100,7 +100,7 @@ class NodeSlot:
         trainer: What its worker imports.
         options: Of its executor.
         shared: Whether the driver's paths are valid here.
-        home: Where to look for modules and commands, if Ray was not told what a node must have.
+        home: Where to look for modules and commands; None if a `runtime_env` brings them.
     """
 
     def __init__(

@@ -1,6 +1,7 @@
-"""One small actor a cluster tells every driver how many workers are its fair share.
+"""Fair shares of a cluster: one small actor computes how many workers each driver may hold.
 
-It belongs to the first driver that asks and dies with it; then the next one makes another.
+The first driver that needs it starts it, and it ends with that driver; then the next one starts
+another.
 """
 
 import secrets
@@ -26,7 +27,7 @@ class _Known:
 
 
 class ShareKeeper:
-    """The actor: knows what every driver wants and had."""
+    """The actor: holds what every driver wants and what it has used."""
 
     def __init__(self) -> None:
         self._known: dict[str, _Known] = {}
@@ -59,7 +60,7 @@ class ShareKeeper:
 
 
 class Shares:
-    """A driver's side of it: asks now and then, and remembers the last answer.
+    """A driver's side of it: asks every few seconds, and keeps the last answer.
 
     Args:
         wanted: Workers that the driver would like to have.

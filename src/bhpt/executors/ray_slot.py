@@ -61,7 +61,7 @@ class RaySlot:
         self._looking: ObjectRef[tuple[str, ...]] | None = None
         self._job: Job | None = None
         self._since = self._given_at = 0.0
-        self._dead_at: float | None = None  # when the job has to be dead, if nobody answers
+        self._dead_at: float | None = None  # when the job has to be dead, if the node is silent
         self._stopped = False
         self._unpaid_s = 0.0
         self._ask_at, self._pause_s = 0.0, _FIRST_PAUSE_S
@@ -180,7 +180,7 @@ class RaySlot:
         self._emptied()
 
     def dismiss(self, grace: float) -> "ObjectRef[None] | None":
-        """Ask its worker to end; whoever calls waits for that and then releases it."""
+        """Ask its worker to end; the caller waits for that and then calls `release`."""
         if self._actor is None or self._starting is not None:
             return None
         closing: ObjectRef[None] = self._actor.close.remote(grace)

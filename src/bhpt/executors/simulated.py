@@ -91,7 +91,7 @@ class SimulatedExecutor:
         return self._clock
 
     def advance(self, seconds: float) -> None:
-        """Let time pass, as it does when a driver thinks; jobs end meanwhile."""
+        """Let time pass, as a real driver's decisions do; jobs end meanwhile."""
         self._clock += seconds
 
     def can_resume(self, arm: int, epoch: int) -> bool:
@@ -158,7 +158,7 @@ class SimulatedExecutor:
             for one in self._flights
         )
 
-    def close(self, grace: float = 0.0) -> None:  # noqa: ARG002  # there is nobody to wait for
+    def close(self, grace: float = 0.0) -> None:  # noqa: ARG002  # no process to wait for
         """Forget everything."""
         self._flights = []
         self._alive = {}

@@ -28,7 +28,7 @@ _STAY = ("generator", "function")  # kinds of which several stay alive in a work
 
 @dataclass(frozen=True, slots=True)
 class LocalOptions:
-    """What hardly anyone changes.
+    """How workers are supervised; the defaults suit nearly everyone.
 
     Attributes:
         grace_s: Between asking a job past its limit to end and killing it.
@@ -115,13 +115,13 @@ class LocalSlot:
 
     @property
     def connection(self) -> int | None:
-        """Descriptor to wait for: readable when the worker speaks or ends."""
+        """Descriptor to wait for: readable when the worker sends something or ends."""
         worker = self._worker
         return None if worker is None or worker.hung_up else worker.fileno()
 
     @property
     def wakes_at(self) -> float:
-        """When it needs to be tended even if nothing is heard of it."""
+        """When `tend` must be called even if the worker sends nothing."""
         times = [at for at in (self._limit_at, self._kill_at) if at is not None]
         return min(times, default=float("inf"))
 
@@ -178,14 +178,14 @@ class LocalSlot:
             self._guard.limit(self._worker, self._order.submitted + paid_s)
 
     def tend(self) -> Report | None:
-        """Hear the worker, notice its death, enforce limits; the report of the job if it ended."""
+        """Read from the worker, notice its death, enforce limits; the report of an ended job."""
         self._dying = wait_until_dead(self._dying, 0.0)
         worker = self._worker
         if worker is None:
             return None
-        dead = worker.is_dead()  # asked first: what it said before it died still counts
+        dead = worker.is_dead()  # first: what it sent before it died still counts
         report = self._listen(worker)
-        if self._worker is None:  # it was replaced after what it said
+        if self._worker is None:  # it was replaced because of what it sent
             return report
         if dead:
             return report or self._bury(worker)
@@ -208,7 +208,7 @@ class LocalSlot:
             self._worker.signal(signal.SIGTERM)
 
     def release(self, grace: float) -> list[WorkerProcess]:
-        """Tell an idle worker to go and a busy one to end; whoever calls waits for them."""
+        """Ask an idle worker to go and a busy one to end; the caller waits for them."""
         workers, worker = self._dying, self._worker
         if worker is not None:
             workers = [*workers, worker]
@@ -334,7 +334,7 @@ class LocalSlot:
         self._emptied()
 
     def _lift(self) -> None:
-        """Tell the guard that the worker has nothing to do that could take too long."""
+        """Lift the guard's limit: the worker runs no job."""
         if self._guard is not None and self._worker is not None:
             self._guard.lift(self._worker)
 

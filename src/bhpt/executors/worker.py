@@ -100,7 +100,7 @@ def _attempt(trainer: Trainer, order: Order, alive: dict[int, object]) -> Report
 
 
 def _let_go(trainer: Trainer, living: object | None) -> None:
-    """End a live trainer; an error of its cleaning up is printed and costs nobody anything."""
+    """End a live trainer; an error of its cleaning up is printed and fails no job."""
     if living is None:
         return
     try:
@@ -139,7 +139,7 @@ def _usage(order: Order, began: float) -> Usage:
 
 
 def _print_theirs(error: BaseException) -> None:
-    """Print the traceback from where the user's code begins; ours helps nobody."""
+    """Print the traceback from where the user's code begins, without our frames."""
     trace = error.__traceback__
     while trace is not None and Path(trace.tb_frame.f_code.co_filename).is_relative_to(_PACKAGE):
         trace = trace.tb_next

@@ -195,7 +195,7 @@ def _rows(X: Any, y: Any, rows: Any) -> tuple[Any, Any]:  # noqa: ANN401  # scik
 
 
 def _labels(estimator: Any, y: Any) -> Any:  # noqa: ANN401  # scikit-learn's
-    """All classes, which the first `partial_fit` of a classifier must know."""
+    """All classes, which the first `partial_fit` of a classifier needs."""
     return unique_labels(y) if is_classifier(estimator) and y is not None else None
 
 

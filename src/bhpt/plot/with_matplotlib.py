@@ -12,7 +12,7 @@ _WIDTH, _HEIGHT = 9.0, 5.5  # inches
 
 
 def draw(drawing: Drawing) -> "Figure":
-    """A figure that is not registered anywhere: nobody has to close it."""
+    """A figure that is not registered with pyplot: it need not be closed."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(_WIDTH, _HEIGHT), layout="constrained")

@@ -7,7 +7,7 @@ rung goes on before another is begun, so with as many workers each has an arm of
 Promoting (Li et al., 2020): whenever the best third of a rung holds an arm that is waiting there,
 the arm goes on to the next rung, from the highest rung down; else a new arm is begun.
 Stopping: an arm goes on until it arrives at a rung and is not in its best third; while a rung
-holds fewer than three arms, nobody is stopped there.
+holds fewer than three arms, no arm is stopped there.
 """
 
 from bisect import bisect_left, insort

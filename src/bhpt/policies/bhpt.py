@@ -72,10 +72,10 @@ class Bhpt(PredictingPolicy):
 
 @dataclass(frozen=True, eq=False)
 class QValues:
-    """Q at one moment, and what it says first.
+    """Q of every arm of a view, with the posterior behind it.
 
     Attributes:
-        view: The moment.
+        view: What Q is computed from.
         mixture: The posterior.
         ends: ν of the mixture.
         values: Q, [K].
@@ -139,8 +139,8 @@ def action_values(mixture: GaussianMixture, horizon: IntArray) -> FloatArray:
 def priced_values(view: View, mixture: GaussianMixture, price: float) -> FloatArray:
     """Q when a unit of so much is taken from all other arms: E min{ν_a(r), min_{k≠a} μ_k(r')}, [K].
 
-    If it is lowest for ĉ, no unit of another arm is worth what it takes from ĉ, even if it told
-    all about that arm.
+    If it is lowest for ĉ, no unit of another arm is worth what it takes from ĉ, even if it revealed
+    that arm's end.
     """
     own = horizon_epochs(view, view.horizon)
     rest = horizon_epochs(view, view.affordable(view.left_after(price)))

@@ -1,12 +1,12 @@
-"""The default policy: decides by the names of hyper-parameters where they tell arms apart.
+"""The default policy: uses the names of hyper-parameters where they distinguish arms.
 
-Where the names of hyper-parameters tell arms apart, the learned policy decides, from what is
+Where the names of hyper-parameters distinguish arms, the learned policy decides, from what is
 usually good and from what this study has shown. What is usually good may not be so here; so while
 more than a full training is left, every third unit goes to the arm whose curve promises most
 (`promising`), which is judged without names; every second where the budget pays for several units
 of every arm, so that curves are seen soon.
 
-Where names tell nothing, everything is decided without them.
+Where they do not, everything is decided without them.
 """
 
 from collections.abc import Callable
@@ -24,11 +24,11 @@ _WITH_PLENTY = 2  # and where there is plenty of it
 
 @dataclass(frozen=True, eq=False)
 class DefaultPolicy(PredictingPolicy):
-    """Decides by what names mean, as far as they mean anything.
+    """One policy where names distinguish arms, another where they do not.
 
     Attributes:
         named: Decides where they do.
-        second: Its second opinion.
+        second: Decides every few units instead of it, from curves alone.
         nameless: Decides where they do not.
         names_tell: Whether they do, for the arms of a view.
     """
@@ -44,7 +44,7 @@ class DefaultPolicy(PredictingPolicy):
         return self.named.predictor
 
     def advice(self, view: View, arm: int) -> Advice | None:
-        """What the experts say whom the policy by names listens to."""
+        """The experts' opinions that the policy `named` uses; None if it uses none."""
         return self.named.advice(view, arm) if isinstance(self.named, AdvisedPolicy) else None
 
     def decide(self, view: View) -> Decision | None:
@@ -56,6 +56,6 @@ class DefaultPolicy(PredictingPolicy):
 
 
 def _wants_advice(view: View) -> bool:
-    """Whether this unit is the second opinion's."""
+    """Whether `second` decides on this unit."""
     every = _WITH_PLENTY if plenty(view) else _SECOND_OPINION
     return view.step % every == every - 1 and view.units_left > view.full

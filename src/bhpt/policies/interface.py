@@ -1,4 +1,4 @@
-"""What a policy is, and what it answers."""
+"""The protocol of policies, and the values that they return."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -18,7 +18,7 @@ class Explanation:
     """Why this arm: the numbers behind a decision, in the scale of the losses.
 
     Attributes:
-        why: The reason in a few words, without predictions: whoever shows it adds those.
+        why: The reason in a few words, without predictions: views add those.
         end: Predicted best loss of each arm within its horizon, [K]; NaN where not predicted.
         spread: One standard deviation of it, [K]; NaN where not predicted.
         value: What the policy minimises, [K]; infinite where an arm cannot be chosen, NaN
@@ -41,7 +41,7 @@ class Explanation:
         """An explanation by a policy with a predictor.
 
         Args:
-            ends: Says what the study's predictor says of the moment; asked at most once.
+            ends: Returns the prediction of the study's predictor; called at most once.
             value: What the policy minimises, [K].
             why: Why, in a few words; the study adds the numbers of the chosen arm, in the
                 direction of its metric.
@@ -50,10 +50,10 @@ class Explanation:
 
 
 class EndsExplanation(Explanation):
-    """An explanation whose predictions are worked out when somebody reads them.
+    """An explanation whose predictions are computed when they are read.
 
     Args:
-        ends: Says what the study's predictor says of the moment.
+        ends: Returns the prediction of the study's predictor.
         value: What the policy minimises, [K].
         why: Why, in a few words.
     """
@@ -83,8 +83,8 @@ class Decision:
 
     Attributes:
         arm: The configuration to train.
-        reason: Why, or a function that says why: explaining may take longer than deciding, and a
-            benchmark never asks.
+        reason: Why, or a function that returns it: explaining may take longer than deciding, and
+            benchmarks do not need it.
     """
 
     arm: int
@@ -122,10 +122,10 @@ class PredictingPolicy(ABC):
 
 @runtime_checkable
 class AdvisedPolicy(Protocol):
-    """A policy that listens to experts, who have an opinion before anything is trained."""
+    """A policy that uses experts: predictions of ranks that need no training."""
 
     def advice(self, view: View, arm: int) -> Advice | None:
-        """What each says of an arm and others, and how far it is trusted; None if none knows."""
+        """What each expert predicts for an arm and others, with its weight; None if none does."""
         ...
 
 

@@ -1,7 +1,7 @@
-"""The learned policy: a small network that has played millions of studies under a budget.
+"""The learned policy: a small network that was trained on millions of studies under a budget.
 
-It is told how far each arm has come and how far what is left would take it, and says which arm to
-run next. It was trained on real and invented curves to end with the best model
+Its inputs are how far each arm has come and how far what is left would take it; its output is a
+preference for each arm. It was trained on real and invented curves to end with the best model
 (`benchmarks/policy`). Nothing is fitted while a study runs, so a decision takes milliseconds; a
 second network predicts where the arms would end, for people and for the store of checkpoints.
 
@@ -24,7 +24,7 @@ from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import BoolArray, FloatArray, View
 from bhpt.policies.interface import Decision, Explanation, PredictingPolicy
 
-_TIES = 1e-4  # untried arms that are liked alike, up to rounding, are taken by chance
+_TIES = 1e-4  # untried arms of equal preference, up to rounding, are drawn at random
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +45,11 @@ class Learned(PredictingPolicy):
         return self.ends
 
     def names_tell(self, view: View) -> bool:
-        """Whether the network has an opinion about these arms, before anything is trained."""
+        """Whether names distinguish these arms, before anything is trained."""
         return names_tell(view, self.weights)
 
     def advice(self, view: View, arm: int) -> Advice | None:
-        """What experts say before anything is trained, and how far each is trusted."""
+        """The opinions of the experts before anything is trained, with their weights."""
         return experts_advice(view, arm, self.weights)
 
     def decide(self, view: View) -> Decision | None:

@@ -1,6 +1,6 @@
 """Plans: give d units to each of m arms, then commit; re-planned at every step.
 
-One unit is often too little to change a mind, so its value alone is a poor guide. A plan (m, d)
+One unit seldom changes which arm is best, so its value alone is a poor guide. A plan (m, d)
 is worth what the best arm will be once its m arms have had their d units; i-Epoch, a rung of
 successive halving, the next unit (1, 1) and committing now are all plans.
 

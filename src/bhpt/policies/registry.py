@@ -77,14 +77,14 @@ def wary_belief() -> FreezeThaw:
 
 
 def _nameless(learned: Learned) -> StagedPolicy:
-    """What the default does where names tell nothing."""
+    """The part of the default that needs no names."""
     blind = Learned(without_names(learned.weights), learned.ends)
     early = NarrowedPolicy(Bhpt(our_belief(), shown=learned.predictor))
     return StagedPolicy(early, blind, Scheduled(successive_halving))
 
 
 def _default(learned: Learned) -> SensiblePolicy:
-    """What a user gets who names none."""
+    """The policy of a user who names none."""
     second = Promising(learned.predictor)
     chooser = DefaultPolicy(learned, second, _nameless(learned), learned.names_tell)
     return SensiblePolicy(chooser, learned.predictor)
@@ -92,7 +92,7 @@ def _default(learned: Learned) -> SensiblePolicy:
 
 ENTRIES = (
     PolicyEntry("default", "learned, with a second opinion on curves", lambda: _default(Learned())),
-    PolicyEntry("learned", "a network that has played many studies", Learned),
+    PolicyEntry("learned", "a network trained on many studies", Learned),
     PolicyEntry(
         "nameless",
         "default where no name is known: bhpt, then learned",

@@ -1,7 +1,7 @@
 """Schedules as a chain of rungs: some arms, each to be trained to so many units, then the next.
 
 What the next rung is follows from the losses of the rungs before it. Units count in the order of
-the rungs and not in that of their reports: an arm that was trained further than its rung asks for
+the rungs and not in that of their reports: an arm that was trained further than its rung requires
 is ranked by what it showed up to there.
 
 With one worker the arms of a rung are trained one after the other. Several workers share a rung.
@@ -47,7 +47,7 @@ class Board:
         return arms[np.argsort(self.best[arms], kind="stable")]
 
     def take(self, rung: "Rung", curves: Curves) -> None:
-        """Count the reported units that the rung asks for."""
+        """Count the reported units that the rung requires."""
         epochs = curves.count_by_arm[rung.arms]
         reported = np.minimum(rung.units, -(-epochs // self.setup.unit))
         more = self.done[rung.arms] < reported

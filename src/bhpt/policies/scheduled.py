@@ -1,6 +1,6 @@
 """A policy that follows a schedule: successive halving, Hyperband, random search and the like.
 
-A schedule sees what was reported and decides from that alone, so it survives a restart and can be
+A schedule depends on what was reported alone, so it survives a restart and can be
 followed from any moment of a study. Where it stands is kept between decisions and brought up to
 date with the units that came in since; a schedule that starts afresh takes in all units and
 stands at the same place.

@@ -1,8 +1,8 @@
 """Two stages: explore while more than a full training is left, then train the best to the end.
 
 The last stretch, when what is left pays for one full training or less, is the learned policy's:
-from there on every unit for one arm is missing for another, a process fitted to a few first
-epochs is sure of the wrong things, and a policy that has played many such endings decides better.
+from there on every unit for one arm is missing for another, a Gaussian process fitted to a
+few first epochs is overconfident, and a network trained on many such endings decides better.
 A budget of no more than one full training is all last stretch.
 
 Before that there is time to learn what this task is like: BHPT's rule on the Gaussian process

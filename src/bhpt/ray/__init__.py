@@ -1,6 +1,6 @@
 """bhpt inside Ray Tune: `BHPTScheduler` for a `Tuner`. Needs `pip install 'bhpt[ray]'`.
 
-Ray is imported when the scheduler is first used: what decides knows nothing of it.
+Ray is imported when the scheduler is first used: what decides does not need it.
 """
 
 from typing import TYPE_CHECKING

@@ -100,7 +100,7 @@ class BHPTScheduler(TrialScheduler):  # type: ignore[misc]  # Ray has no types
     def on_trial_result(self, tune_controller: Any, trial: Any, result: dict[str, Any]) -> str:
         """Log a result, and decide whether its trial goes on at once."""
         if result.get("done") and result[_ITERATION] <= self._epochs_of(trial):
-            return str(TrialScheduler.CONTINUE)  # said once more at the end of a function
+            return str(TrialScheduler.CONTINUE)  # reported once more at the end of a function
         return str(_DECISIONS[self._take(trial, result)])
 
     def on_trial_complete(self, tune_controller: Any, trial: Any, result: dict[str, Any]) -> None:
@@ -186,7 +186,7 @@ class BHPTScheduler(TrialScheduler):  # type: ignore[misc]  # Ray has no types
         )
 
     def _room(self, trial: Any) -> int:
-        """How many trials run side by side: as told, or as the cluster has room for."""
+        """How many trials run side by side: as given, or as the cluster has room for."""
         if self._workers is not None:
             return self._workers
         needs = trial.placement_group_factory.required_resources

@@ -1,4 +1,4 @@
-"""A study whose arms are the trials of somebody else's experiment; knows nothing of Ray.
+"""A study whose arms are the trials of an experiment of Ray Tune; Ray itself is not needed.
 
 A unit is one result of a trial. Every result is in the log before the next one is allowed, so
 after a kill the log is never behind the trials; a trial that is restored from an older checkpoint
@@ -37,7 +37,7 @@ class TrialVerdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TrialPlan:
-    """What a study of trials is told at the start.
+    """What a study of trials is created with.
 
     Attributes:
         budget: Epochs, altogether.
@@ -58,7 +58,7 @@ class TrialPlan:
     file: Path | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a budget that nobody could keep from here."""
+        """Refuse a kind of budget that a scheduler of Ray Tune cannot keep."""
         if self.budget.rules.epochs_bought is None:
             raise Misuse(
                 f"a scheduler can hold a budget of epochs, not {self.budget}: with "
@@ -70,7 +70,7 @@ class TrialStudy:
     """Chooses which trial trains next.
 
     Args:
-        plan: What it is told.
+        plan: What it is created with.
         first: The configuration of the first trial.
         clock: Seconds, monotonic.
     """
@@ -133,7 +133,7 @@ class TrialStudy:
     def granted(self) -> list[str]:
         """The trials with a unit in flight, in the order decided; decides on more if there may be.
 
-        A trial that nobody has restored keeps its unit until it comes.
+        A trial that is not restored yet keeps its unit until it is.
         """
         while len(self.state.open) < self._plan.workers and self._decide() is not None:
             pass
@@ -172,7 +172,7 @@ class TrialStudy:
         return self._after(arm)
 
     def ended(self, trial: str) -> None:
-        """A trial will never train again: it is done, or was stopped by somebody else."""
+        """A trial will never train again: it is done, or was stopped from outside."""
         arm = self._arm_of.get(trial)
         if arm is None or trial in self._ended:
             return

@@ -1,1 +1,1 @@
-"""What a person is told of a study: progress, tables, forecasts. Values only; others draw them."""
+"""Progress and forecasts of a study as values; views draw them."""

@@ -27,7 +27,7 @@ from bhpt.storage import read_store
 from bhpt.study import State, fold
 from bhpt.study.html_summary import table_html
 
-_PARTS = (0.1, 0.25, 0.5, 1.0, 2.0)  # of the budget so far, if nobody names amounts
+_PARTS = (0.1, 0.25, 0.5, 1.0, 2.0)  # of the budget so far, if no amounts are given
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""How far a study's predictions can be believed: what they promised before, and what came.
+"""How far to trust a study's predictions: gains predicted in its past against gains that came.
 
-A predictor that has never met a kind of job may promise too much of it. The study itself tells:
-at some moments of its past the same prediction is made again, from what was known then, of where
+A predictor that was not trained on a kind of job may predict too much of it. The study shows that:
+for some moments of its past the same prediction is made again, from what was known then, of where
 it would be now. The gain that came over the gain that was promised, pooled over these moments, is
 how much of a further gain is believed. A ratio that is usual for jobs that the predictor does not
 know counts as some more such moments, so that few of them decide little.

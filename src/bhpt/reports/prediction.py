@@ -1,4 +1,4 @@
-"""What the predictor of a study says of it as it stands: for the live view and `status`."""
+"""What the predictor of a study predicts of it now: for the live view and `status`."""
 
 import time
 from collections.abc import Callable
@@ -76,7 +76,7 @@ def predict_study(
     memory: Memory | None = None,
     believed: float | None = None,
 ) -> StudyPrediction | None:
-    """What the study's predictor says of it now; None if nothing is known or can go on.
+    """What the study's predictor predicts now; None if nothing is known or can go on.
 
     Args:
         state: The study.

@@ -28,9 +28,9 @@ class Flight:
         first: The first epoch that it trains.
         last: The last one.
         busy_s: For how long it has been running, on the study's clock.
-        expected_s: How long it should take, None if nobody knows.
+        expected_s: How long it should take, None if that is unknown.
         why: Why this arm, in words.
-        worker: On which worker, counted from 0; None where nobody says.
+        worker: On which worker, counted from 0; None where the log does not say.
     """
 
     arm: int
@@ -70,10 +70,10 @@ class Progress:
         used: What is gone of it.
         promised: What units in flight have reserved.
         clock: Seconds for which the study has been running.
-        left_s: Seconds until the budget is spent, None if it is or that cannot be said yet.
+        left_s: Seconds until the budget is spent, None if it is or that is not known yet.
         best: The best so far; its `loss` is the value of the metric.
         config: The configuration that it was seen on.
-        final: The predicted best at the end of the budget, None if it is spent or nobody predicts.
+        final: The predicted best at the end of the budget, None if it is spent or not predicted.
         flights: What runs now.
         standings: The best arms, best first.
         tried: Arms that were trained.

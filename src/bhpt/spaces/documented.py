@@ -1,7 +1,7 @@
 """Which documented default applies to each hyper-parameter of a space.
 
 Names alone are ambiguous (`learning_rate` is 0.3 in one library and 0.00005 in another), so the
-library is inferred from all names together: each library scores by the names that it knows, rare
+library is inferred from all names together: each library scores by the names that it has, rare
 ones more, and the defaults of several libraries are weighed by these scores.
 """
 
@@ -14,7 +14,7 @@ from bhpt.domain import FloatArray
 from bhpt.spaces.documented_defaults import LIBRARIES
 from bhpt.spaces.spelling import spelled
 
-_SHARP = 3.0  # how much more a library counts that knows one rare name more
+_SHARP = 3.0  # how much more a library counts that has one rare name more
 
 # other words for the same, as people abbreviate them
 _SYNONYMS = {
@@ -73,7 +73,7 @@ _WORDS = [{_plain(k): v for k, v in lib.words.items()} for lib in LIBRARIES]
 def scores(names: tuple[str, ...]) -> FloatArray:
     """How much each library counts for a space with these names, adding up to 1, [L].
 
-    A name that n libraries know adds 1/n to each of them.
+    A name of n libraries adds 1/n to each of them.
     """
     total = np.zeros(len(LIBRARIES))
     for name in {_plain(name) for name in names}:

@@ -28,7 +28,7 @@ def fix(space: Space | list[Config], values: Mapping[str, object]) -> Space | li
 
 
 def _fix_ranges(space: Space, wanted: Config) -> Space:
-    """A constant in place of each fixed range; what a condition asks of it stays a condition."""
+    """A constant in place of each fixed range; conditions on it stay."""
     strange = sorted(set(wanted) - set(space.names))
     if strange:
         raise Misuse(

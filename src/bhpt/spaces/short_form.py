@@ -204,7 +204,7 @@ def _flag(name: str, value: object) -> bool:
 
 
 def _whole(name: str, kind: object) -> bool | None:
-    """Whether `type` asks for whole numbers; None if it is missing and the bounds decide."""
+    """Whether `type` means whole numbers; None if it is missing and the bounds decide."""
     if kind is None:
         return None
     if not isinstance(kind, str) or kind not in _TYPES:

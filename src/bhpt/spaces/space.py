@@ -146,7 +146,7 @@ class Space:
             rng: Of the draw.
             known: Encoded configurations of which no near-copy is wanted either, [K, D].
             least: How far apart any two are at least, as a part of one hyper-parameter's range.
-            taken: Whether a configuration is there already: at 0 apart, copies are told by it.
+            taken: Whether a configuration is there already: with `least` 0, copies are found by it.
 
         Returns:
             Fewer where no more were found that are so far apart; none if the space is full.
@@ -215,7 +215,7 @@ class Space:
 
     @cached_property
     def declared_default(self) -> Config | None:
-        """The configuration of defaults, if somebody has set one that ConfigSpace would not."""
+        """The configuration of defaults, if the space declares others than ConfigSpace's."""
         described = {**json.loads(self.text), "conditions": [], "forbiddens": []}
         for parameter in described["hyperparameters"]:
             parameter.pop("default_value", None)

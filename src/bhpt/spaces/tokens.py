@@ -2,7 +2,7 @@
 
 A token holds the value beside the study's own range and on absolute scales, the distance from the
 default that the library documents, and the name as a bag of hashed letters. Nothing is looked up in
-a list of names, so a name that nobody has seen is a token like any other, close to those that are
+a list of names, so an unknown name is a token like any other, close to those that are
 spelled alike.
 
 Notation:

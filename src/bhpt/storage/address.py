@@ -105,5 +105,5 @@ def _is_secret(name: str) -> bool:
 
 
 def _hidden(text: str) -> str:
-    """An address that cannot be read, for messages: its scheme only, since nobody can tell."""
+    """An address that cannot be read, for messages: its scheme, as the rest may be secret."""
     return f"{text.partition('://')[0]}://…"

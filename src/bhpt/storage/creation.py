@@ -18,7 +18,7 @@ from bhpt.storage.schema import FIRST_DIGEST, FORMAT, leases, metadata, studies
 def create_tables(
     engine: Engine, address: Address, bodies: Sequence[str], clock: float = 0.0
 ) -> None:
-    """Make the tables where they are missing, and a study in them that nobody holds.
+    """Make the tables where they are missing, and a study in them that no driver holds.
 
     Args:
         engine: On the database.
@@ -48,11 +48,11 @@ def create_tables(
 
 
 def copy_store(rows: Sequence[EventRow], clock: float, file: Path) -> Head:
-    """Make a new SQLite file, which nobody holds, of the events of another study.
+    """Make a new SQLite file, which no driver holds, of the events of another study.
 
     Args:
         rows: See `Reader.rows`.
-        clock: The study's clock when its driver last said so.
+        clock: The study's clock at the last renewal of its lease.
         file: Nothing may be there.
 
     Returns:

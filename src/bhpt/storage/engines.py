@@ -17,7 +17,7 @@ from bhpt.storage.schema import FORMAT, studies
 from bhpt.study import Busy, NewerVersion
 
 PATIENCE_S = 60.0
-"""How long to wait for somebody else's lock on the database, where nothing else can be done."""
+"""How long to wait for another process's lock on the database, where nothing else can be done."""
 
 
 def engine_of(address: Address, *, writable: bool, patience_s: float) -> Engine:

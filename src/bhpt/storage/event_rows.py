@@ -16,7 +16,7 @@ from bhpt.storage.schema import FIRST_DIGEST, chain, events, leases
 from bhpt.study import Conflict
 
 NOBODY = ""
-"""The holder of a lease that nobody holds."""
+"""The stored holder of a lease that is free."""
 
 # built once, since every unit appends
 _FROM = (
@@ -47,7 +47,7 @@ class Lease:
 
     Attributes:
         token: Grows by one at each takeover.
-        holder: The driver, None if nobody holds the study.
+        holder: The driver, None if the lease is free.
         beat: Counts renewals.
         clock: The study's clock at the last renewal.
     """

@@ -124,7 +124,7 @@ def check_file(engine: Engine, file: Path) -> None:
 def write_back(engine: Engine, file: Path) -> None:
     """Copy what is in the write-ahead log to the main file, as far as no reader is in the way.
 
-    Nobody waits for a lock. Afterwards the main file alone holds every acknowledged event; where
+    It waits for no lock. Afterwards the main file alone holds every acknowledged event; where
     it is locked or the disk is full, the write-ahead log still does.
 
     Raises:

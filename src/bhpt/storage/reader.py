@@ -83,7 +83,7 @@ class Reader(Closing):
                 yield decode_event(body), recorded
 
     def identity(self) -> str:
-        """What tells this study from every other, wherever it is kept and whatever its name.
+        """Text that no other study has, wherever this one is kept and whatever its name.
 
         A study of before identities were noted is known by its first event and the moment at
         which that was written.

@@ -83,7 +83,7 @@ class Store(Reader):
         self._write_back(_WRITE_BACK_S)
 
     def head(self) -> Head:
-        """The last event; nobody else can have added one."""
+        """The last event; no other process can have added one."""
         if self._head is None:
             self._head = super().head()
         return self._head
@@ -172,8 +172,8 @@ class Store(Reader):
     def _write_back(self, every_s: float = 0.0) -> None:
         """Let the main file have what is in the write-ahead log, at most every so often.
 
-        Whoever copies the main file alone then loses a second or two of events at most, and the
-        study's folder tells that they are missing.
+        A copy of the main file alone then lacks a second or two of events at most, and the mark in
+        the study's folder shows that they are missing.
         """
         now = time.monotonic()
         if self._address.file is None or now - self._written_back < every_s:
@@ -214,7 +214,7 @@ class Store(Reader):
 
 
 def _inode(address: Address) -> tuple[int, int] | None:
-    """What tells the file of a study from another one in its place; None if there is none."""
+    """Device and inode of the study's file, which another file in its place does not have."""
     if address.file is None or not address.file.exists():
         return None
     found = address.file.stat()
@@ -229,7 +229,7 @@ def create_store(
     Args:
         where: A new file, or an address.
         first: Its first events.
-        patience_s: How long an append waits for somebody else's lock on the database.
+        patience_s: How long an append waits for another process's lock on the database.
 
     Raises:
         Exists: There is one already; it is not touched.
@@ -258,7 +258,7 @@ def open_store(
 
     Args:
         where: Its file or address.
-        patience_s: How long an append waits for somebody else's lock on the database.
+        patience_s: How long an append waits for another process's lock on the database.
         stale_s: Seconds without a renewal after which a holder on another machine counts as dead.
         sleep: Waits for so many seconds.
 

@@ -1,7 +1,7 @@
 """The arms of a study: configurations, what they encode to and what their names mean.
 
-Arms are only ever added, and an earlier list of arms never changes. Whatever is worked out of a
-configuration is worked out once, when it is asked for, however often arms are added.
+Arms are only ever added, and an earlier list of arms never changes. Whatever is computed from a
+configuration is computed once, when it is needed, however often arms are added.
 
 Notation:
     K  arms, D  features, N  hyper-parameters, F  numbers of a token.
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 @lru_cache(maxsize=4)
 def space_of(text: str) -> "Space":
     """The space with this text, read once: every batch of candidates needs it."""
-    from bhpt.spaces import Space  # takes half a second, and whoever only reads needs none
+    from bhpt.spaces import Space  # takes half a second, and reading a study needs none
 
     return Space(text)
 
 
 class _Readings:
-    """What was worked out of configurations, shared by lists that follow one another.
+    """What was computed from configurations, shared by lists that follow one another.
 
-    It grows when somebody asks: folding a log asks for nothing.
+    It grows when it is read: folding a log reads nothing of it.
 
     Args:
         space: The declared space's text, None if the user listed the configurations.
@@ -111,7 +111,7 @@ class ArmList:
         space: The declared space's text; None if the user listed the configurations.
         past: Earlier studies that are learned from.
         configs: The configuration of every arm.
-        readings: What was worked out of them, shared while arms are only added.
+        readings: What was computed from them, shared while arms are only added.
     """
 
     space: str | None

@@ -3,7 +3,7 @@
 The space is covered first: arms drawn evenly from all of it are there from the start, and as many
 again are drawn when all were tried. An arm near a good one (its child) is added only when its
 parent has been trained far enough to know that it is good, one child at a time, and never a
-near-copy of an arm that is there already: copies tell nothing new, and many of them crowd out
+near-copy of an arm that is there already: copies add no information, and many of them crowd out
 everything else.
 
 Pure: randomness comes from the seed and from how many arms and reports there are, so a replay
@@ -27,7 +27,7 @@ _FINEST = 8  # how often the distance between candidates is halved before a spac
 
 
 def fresh_arms(state: State) -> ArmsAdded | None:
-    """New candidates if their time has come: None for none."""
+    """New candidates where some are due, else None."""
     search = state.plan.search
     if search.space is None or state.arms is None:
         return None
@@ -52,7 +52,7 @@ def _new_region(state: State, text: str) -> ArmsAdded | None:
 
 
 def _child(state: State, text: str) -> ArmsAdded | None:
-    """One step away from a good arm whose turn it is."""
+    """One step away from the first good arm that may have a child now."""
     parents = _due(state)
     if not parents or state.features is None:
         return None

@@ -22,7 +22,7 @@ _TYPES: dict[str, type] = {kind.__name__: kind for kind in get_args(Event)}
 
 
 class NewerVersion(Misuse):
-    """A study was written by a version of bhpt that knows more than this one."""
+    """A study was written by a newer version of bhpt than this one."""
 
 
 def encode_event(event: Event) -> str:
@@ -75,7 +75,7 @@ def _encode(value: Any) -> Any:  # noqa: ANN401  # any of the values that events
 
 @cache
 def _names(kind: type) -> tuple[str, ...]:
-    """The fields of a kind of value; reading a log asks for them very often."""
+    """The fields of a dataclass; cached, since reading a log needs them for every event."""
     return tuple(part.name for part in fields(kind))
 
 

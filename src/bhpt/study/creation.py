@@ -1,4 +1,4 @@
-"""From what a user says to the first events of a study."""
+"""The first events of a study from what a user gives."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from bhpt.study.state import State
 if TYPE_CHECKING:
     from bhpt.spaces import Space
 
-_LONGEST = 256  # epochs an arm may train unless the user says otherwise: the belief's grid
+_LONGEST = 256  # epochs an arm may train unless the user sets them: the belief's grid
 _TIMED = 100  # the same where the budget does not count epochs
 _FEW = 3  # configurations of which each may use the whole budget
 _FIRST_DRAW = 0
@@ -29,7 +29,7 @@ _MOST_EPOCHS = 100_000  # what is planned for an arm is held in memory
 def default_epochs(
     budget: Budget, unit: int, space: object = None, fixed: Mapping[str, object] | None = None
 ) -> int:
-    """How far an arm may train if nobody says: half as far as the budget, within reason.
+    """How far an arm may train by default: half as far as the budget, within limits.
 
     With the whole budget as its horizon, a study has only one full training to spend and may spend
     it on the first configuration that looks good. A few listed configurations may go that far, so
@@ -116,7 +116,7 @@ def first_events(
 
 
 def wanted_config(space: "Space | list[Config]", config: Mapping[str, object]) -> Config:
-    """A configuration that somebody wants to be tried, as the study's arms are written.
+    """A configuration to be tried, in the form of the study's arms.
 
     Raises:
         Misuse: It does not lie in the space, or has no JSON form.
@@ -173,7 +173,7 @@ def summarised(state: State) -> EarlierStudy:
 
 def _networks(policy: str) -> dict[str, str]:
     """Digests of the weights that a named policy decides with, by network."""
-    from bhpt.policies.registry import networks  # whoever only reads needs no policy
+    from bhpt.policies.registry import networks  # reading a study needs no policy
 
     return networks(policy)
 

@@ -56,7 +56,7 @@ def next_unit(
         state: The study.
         policy: Decides.
         clock: The study's clock.
-        reruns: Who knows better than the log which tried arms could go on where they stopped.
+        reruns: Epochs that an arm would train again, where more is known than the log has.
         memory: What the policy has prepared for this study; a fresh one if None.
     """
     now = replace(state, ledger=state.ledger.at(clock))
@@ -88,7 +88,7 @@ def _again(state: State, view: View) -> Decision | None:
 
 
 def _enqueued(state: State, view: View) -> Decision | None:
-    """The first arm that somebody wants to be tried, if it can be trained now."""
+    """The first enqueued arm, if it can be trained now."""
     arm = next((arm for arm in state.queue if view.choosable[arm]), None)
     if arm is None:
         return None

@@ -36,9 +36,9 @@ class StudyCreated:
     """The first event.
 
     Attributes:
-        plan: What the study is told once.
+        plan: What decisions depend on, apart from observations.
         identity: Random text that no other study has, so that files are found by what they
-            belong to and not by a name; empty in studies of before and in memory.
+            belong to and not by a name; empty in studies of earlier versions and in memory.
     """
 
     plan: Plan
@@ -54,7 +54,7 @@ class ArmsAdded:
         origin: Listed, drawn from the whole space, near: a step away from good arms, or enqueued.
         clock: When.
         parents: The good arm that each is a step away from; empty for the other origins, and in
-            studies of before.
+            studies of earlier versions.
     """
 
     configs: tuple[Config, ...]
@@ -86,8 +86,8 @@ class Decided:
         why: One sentence for a person.
         outlook: Of the chosen arm and the best few others.
         clock: When.
-        worker: Which worker it is given to, counted from 0; None where nobody says, as with ask
-            and tell and in studies of before.
+        worker: Which worker it is given to, counted from 0; None where it is not known, as with
+            ask and tell and in studies of earlier versions.
     """
 
     attempt: int
@@ -242,7 +242,7 @@ class SessionStarted:
         pid: Its process.
         workers: How many units it trains side by side.
         clock: When.
-        folder: Absolute path of the study's files on that host; empty if nobody noted it.
+        folder: Absolute path of the study's files on that host; empty in older studies.
         checkpoints: The fsspec path of its checkpoints; empty if they lie in the folder.
     """
 
@@ -264,7 +264,7 @@ class SessionEnded:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A report that contradicts what is known was not believed."""
+    """A report that contradicts an earlier one was refused."""
 
     attempt: int
     reason: str
@@ -274,7 +274,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """Something that a person should know."""
+    """A message for a person."""
 
     text: str
     clock: float

@@ -10,7 +10,7 @@ from bhpt.study.state import State, apply, fold
 
 
 class Busy(Exception):
-    """The store is locked by somebody else for the moment; nothing was written."""
+    """Another process has locked the store for the moment; nothing was written."""
 
 
 class Fenced(Misuse):
@@ -18,7 +18,7 @@ class Fenced(Misuse):
 
 
 class Conflict(Misuse):
-    """The log is longer than its writer thinks: somebody else has written to it."""
+    """The log has more events than its writer expects: another process has written to it."""
 
 
 class EventLog(Protocol):
@@ -71,7 +71,7 @@ class Journal:
     """A log with the state that it folds to; every change of a study goes through `record`.
 
     While the store is locked, events wait in memory in their order, and the state already holds
-    them: reports are never lost. Whoever starts new work must look at `waiting` first, because a
+    them: reports are never lost. A caller that starts work must check `waiting` first, because a
     decision has to be in the log before it is submitted.
 
     Args:

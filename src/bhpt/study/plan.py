@@ -1,4 +1,4 @@
-"""What a study is told once and never forgets."""
+"""What a study is created with: stored in its first event, never changed."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +16,7 @@ class Training:
         unit: Epochs in one unit, the smallest amount that is decided on.
         epochs: T, the last epoch that any arm may reach.
         step: Epochs that cannot be divided: a shorter last unit is a multiple of it.
-        untrained: ℓ_0, the loss of an untrained model; None if nobody knows it.
+        untrained: ℓ_0, the loss of an untrained model; None if it is unknown.
         limit_s: Seconds after which a unit counts as hung; None to learn it from the others.
         retries: How often a failed unit is tried again before its arm is given up.
         grows: Whether a unit may become several of these units where it would cost more than it
@@ -51,7 +51,7 @@ class Search:
         space: The declared space's text; None if the user listed the configurations.
         candidates: How many are drawn at a time, at the start and whenever all were tried.
         near: How many candidates near good arms may wait to be tried; 0 for none at all.
-        every: Not used any more; studies of before hold it.
+        every: Not used; stored studies of earlier versions have it, so the codec needs it.
     """
 
     space: str | None = None
@@ -78,7 +78,7 @@ class Plan:
         training: How one arm is trained.
         search: Where arms come from.
         networks: Digests of the weights that the policy decided with at the start, by network;
-            empty if it has none or nobody noted them.
+            empty if it has none, and in studies of earlier versions.
         objective: Which metric decides what is best; everything inside the study is a loss.
         earlier: What earlier studies showed that this one learns from.
     """

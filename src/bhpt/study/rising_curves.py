@@ -1,4 +1,4 @@
-"""The warning that nearly all curves rise: somebody minimises what should be maximised.
+"""The warning that nearly all curves rise: a metric is minimised that should be maximised.
 
 A trainer that returns an accuracy looks like one whose every model gets worse with training, and
 the study would output the worst one. Nothing is changed; one line says what to do.
@@ -8,7 +8,7 @@ import numpy as np
 
 from bhpt.study.state import State
 
-_CURVES = 4  # fewer tell nothing
+_CURVES = 4  # fewer are no evidence
 _EPOCHS = 3  # of a curve, at least
 _SHARE = 0.9  # of the curves must rise
 

@@ -1,4 +1,4 @@
-"""Ask and tell: a study for those who run the training themselves."""
+"""Ask and tell: a study whose units the caller trains."""
 
 import os
 import socket
@@ -59,7 +59,7 @@ class AskedUnit(Unit):
 
 
 class Study(Closing):
-    """Chooses what to train next; somebody else trains it.
+    """Chooses what to train next; the caller trains it.
 
     ```python
     study = Study({"lr": (1e-4, 1e-1, "log")}, "50 epochs")
@@ -82,7 +82,7 @@ class Study(Closing):
         initial: Configurations to try first.
         fixed: Hyper-parameters that are not tuned but have these values.
         learn_from: Earlier studies, `Study` objects or what `earlier_study` read from a file; what
-            they showed is one more opinion, trusted as it proves right.
+            they showed is one more expert, weighted by how well it predicts.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class Study(Closing):
             policy: The one that the study remembers if None.
             clock: Seconds that go on.
             restart: Whether units that were asked for before and never told are given out again
-                first: whoever trained them is gone.
+                first, because their trainer is gone.
 
         Warns:
             UserWarning: Its policy has other weights by now than when it was created.
@@ -317,7 +317,7 @@ def asked(state: State, attempt: Attempt) -> AskedUnit:
 
 
 def named_policy(name: str) -> Policy:
-    """A fresh policy by its name; imports what policies need, which whoever only reads does not."""
+    """A fresh policy by its name; imports what policies need, which reading a study does not."""
     from bhpt.policies.registry import make_policy
 
     return make_policy(name)

@@ -1,4 +1,4 @@
-"""What a tracker is told: one run an arm, and the epochs that the run does not hold yet."""
+"""What a tracker gets: one run an arm, and the epochs that the run does not hold yet."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ class TrackedStudy:
     Attributes:
         name: For people; not unique.
         identity: Text that no other study has.
-        plan: What the study was told.
+        plan: Of the study.
         ranges: What each hyper-parameter can be.
     """
 

@@ -44,7 +44,7 @@ class TrackedRuns:
 
 
 class TrackerThread:
-    """Follows a study with one tracker until it is told to end, or until the tracker fails.
+    """Follows a study with one tracker until `end` is called or the tracker fails.
 
     Args:
         tracker: The tracker.

@@ -1,8 +1,8 @@
 """Trainers that no worker can import: typed into a prompt or a notebook, closures, partials.
 
 They travel to the workers of this session as bytes, over the connection that each worker has to
-its driver. The bytes are never stored: a study remembers the trainer's name only, and whoever
-resumes it gives the trainer again.
+its driver. The bytes are never stored: a study stores the trainer's name only, and
+`resume` has to be given the trainer again.
 """
 
 import pickle

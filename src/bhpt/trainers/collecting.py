@@ -12,7 +12,7 @@ def collect(
 
     Raises:
         BadReport: The last call brought more than were wanted, so that the trainer is further
-            than the study can know.
+            than what is reported.
     """
     reports: list[EpochReport] = []
     while len(reports) < epochs:

@@ -54,4 +54,4 @@ class ClassTrainer:
         return replace(result, usage=Usage(checkpoint_s=moving.seconds)), model
 
     def drop(self, alive: object) -> None:
-        """Nothing to do: an object ends when nobody holds it."""
+        """Nothing to do: an object ends with its last reference."""

@@ -34,7 +34,7 @@ _ENDING_S = 5.0  # a function that is let go of may take this long to clean up
 
 
 class FunctionDropped(BaseException):
-    """Raised by `report` in a function that nobody goes on with, so that it cleans up and ends."""
+    """Raised by `report` in a function that is not continued, so that it cleans up and ends."""
 
 
 def report(metrics: object, checkpoint: CheckpointSource | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What a worker asks of a trainer of any kind, and what it gets back."""
+"""The protocol of trainers of any kind, and the values that they take and return."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -69,5 +69,5 @@ class Trainer(Protocol):
         ...
 
     def drop(self, alive: object) -> None:
-        """Let go of what an earlier run handed back: nobody will go on with it."""
+        """Drop what an earlier run returned: it will not be continued."""
         ...

@@ -50,7 +50,7 @@ def path_of(address: Address, identity: str, state: State, wanted: str | None) -
 
 
 def place_of(path: str, folder: StudyFolder, identity: str) -> CheckpointPlace:
-    """The place of a study's checkpoints, given what `path_of` said."""
+    """The place of a study's checkpoints, from what `path_of` returns."""
     if not path:
         return LocalFolder(folder.checkpoints)
     return RemoteFolder(path, folder.checkpoints, identity)

@@ -52,7 +52,7 @@ class CheckpointSession:
         self._unsettled: list[Checkpoint] = []
 
     def missing(self, state: State, clock: float) -> list[CheckpointDropped]:
-        """Logged checkpoints that somebody has removed."""
+        """Logged checkpoints that are not there any more."""
         held = set(self._store.held)
         return [
             CheckpointDropped(one.arm, one.generation, "it is not on the disk any more", clock)
@@ -61,7 +61,7 @@ class CheckpointSession:
         ]
 
     def newest(self, saved: Saved, arm: int) -> Resume:
-        """From a logged checkpoint of an arm; whoever loads it has to check it."""
+        """From a logged checkpoint of an arm; the worker that loads it checks it."""
         folder = self._store.folder(checkpoint_of(arm, saved))
         return Resume.checkpoint(saved.epochs, folder, saved.digest)
 

@@ -53,7 +53,7 @@ _CHEAP_S = 1.0  # a shorter unit's report may wait a moment, to be written with 
 _ROUNDING_S = 0.01  # a smaller raise of what is paid for is none
 _SHORTEST_WAIT_S = 0.001
 _LOCKED_S = 0.05  # between two looks at a locked store
-_OUT_OF_TURN = "the unit that it went on from came to nothing"
+_OUT_OF_TURN = "the unit that it went on from failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Rooms:
         beat: Writes signs of life.
         watch: Shows progress.
         memory: What the policy prepares for the study.
-        on_unit: Called with each unit that has ended; None if nobody wants to know.
+        on_unit: Called with each unit that has ended; None for no call.
         note: Called with a line that the user should read.
         target: A loss that is good enough: once it is reached, nothing more is started.
         settled: Called with the study when further reports are in the log.
@@ -107,7 +107,7 @@ class Driver:
         self._unsubmitted: dict[int, Resume] = {}
         self._started: dict[int, float] = {}  # since when their time is counted
         self._submitted: dict[int, float] = {}
-        self._paid: dict[int, float] = {}  # what the executor was told of `Job.paid_s`
+        self._paid: dict[int, float] = {}  # `Job.paid_s` as the executor has it
         self._stops: dict[int, Stop] = {}
         self._look_at: dict[int, float] = {}  # when each running unit is looked at next
         self._drops: list[CheckpointDropped] = []
@@ -230,9 +230,10 @@ class Driver:
         self._tell(came.attempt)
 
     def _is_out_of_turn(self, attempt: Attempt) -> bool:
-        """Whether a unit was to go on from another one that came to nothing.
+        """Whether a unit was to go on from another one that failed.
 
-        Studies of an earlier version may have such a unit in flight; nothing makes one today.
+        Stored studies of an earlier version, which decided ahead, may have such a unit in flight;
+        this version makes none.
         """
         return attempt.done != self.state.count(attempt.unit.arm)
 
@@ -436,7 +437,7 @@ class Driver:
         raise Paused(message)
 
     def _tell(self, number: int) -> None:
-        """Tell whoever wants to know that a unit has ended; it is in the log before."""
+        """Call `on_unit` and `note` for a unit that has ended; it is in the log before."""
         note = None if self._noted else note_of_rising_curves(self.state)
         if note is not None:
             self._noted = True

@@ -1,4 +1,4 @@
-"""What a callback is told of a unit that has ended."""
+"""What `on_unit` is called with: a unit that has ended."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -2,8 +2,8 @@
 
 The mark is a small file in the study's folder. It is written after the log has acknowledged
 events, so it is never ahead of a log that is whole: a log that lacks the marked event was copied
-without its write-ahead log, restored from an older copy, or damaged. A checksum tells a mark that
-is itself damaged: it says nothing, and must not speak against a log that is whole.
+without its write-ahead log, restored from an older copy, or damaged. A checksum shows a mark that
+is itself damaged: it is ignored, since it is no evidence against a log that is whole.
 """
 
 import hashlib

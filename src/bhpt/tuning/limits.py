@@ -49,7 +49,7 @@ def next_look(state: State, attempt: Attempt, busy_s: float, clock: float, grace
 
 
 def paid_s(state: State, attempt: Attempt, busy_s: float, clock: float) -> float | None:
-    """Busy seconds after which a unit must be dead even if nobody looks; None for no end."""
+    """Busy seconds after which a unit is killed even if the driver is stopped; None for no end."""
     paid = state.ledger.budget.rules.paid_s(_usage(state, attempt, busy_s, clock, 0.0))
     return paid if math.isfinite(paid) else None
 

@@ -1,4 +1,4 @@
-"""What hardly anyone changes."""
+"""How a session runs: options whose defaults suit nearly everyone."""
 
 import math
 from collections.abc import Mapping

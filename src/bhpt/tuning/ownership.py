@@ -1,7 +1,7 @@
-"""Is a folder the one that belongs to a study, and is the study as far as its folder?
+"""Checks that a folder belongs to a study, and that the study is not behind its folder.
 
-Asked before a study is opened for writing, before a worker is started and before anything is
-removed. Every refusal says what was found and the way out; nothing is changed by asking.
+Called before a study is opened for writing, before a worker is started and before anything is
+removed. Every refusal says what was found and the way out; nothing is changed.
 """
 
 from bhpt.domain import Misuse
@@ -60,7 +60,7 @@ def refuse_behind(folder: StudyFolder, study: Reader) -> None:
 
 
 def refuse_wrong_place(folder: StudyFolder, study: Reader, state: State) -> None:
-    """Refuse a folder that has none of the study's checkpoints, or only somebody else's.
+    """Refuse a folder that has none of the study's checkpoints, or only those of another study.
 
     Raises:
         WrongFolder: One of these.

@@ -13,7 +13,7 @@ from bhpt.tuning.ownership import refuse_behind, refuse_wrong_place
 
 
 def put_away(where: str | Path | Address, file: Path) -> Archived:
-    """Archive a study that nobody holds, and remove it with its checkpoints.
+    """Archive a study that no driver holds, and remove it with its checkpoints.
 
     The study is held meanwhile, so nothing can be added to it after it was copied.
 

@@ -1,8 +1,8 @@
-"""Where every arm can go on from, and what it would have to train again: the one place that knows.
+"""Where every arm can go on from, and what it would have to train again; decided here alone.
 
 An arm goes on with its trainer if that is still alive at the arm's last epoch, else from its
-newest whole checkpoint, else from nothing. The executor knows what is alive, the log which
-checkpoints there are, the disk whether they are whole.
+newest whole checkpoint, else from nothing. What is alive comes from the executor, which
+checkpoints there are from the log, whether they are whole from the disk.
 """
 
 from bhpt.domain import Resume

@@ -88,10 +88,10 @@ def go_on(
     Args:
         address: Where it is.
         add_budget: More of the same kind.
-        request: Who trains and who chooses.
-        hooks: Whom to tell what.
+        request: The trainer, the policy and the workers.
+        hooks: Callbacks and views.
         without_checkpoints: Whether a wrong folder is set aside rather than refused.
-        trust: Whether to run a remembered trainer that is unknown here, or whom to ask.
+        trust: Whether to run a remembered trainer that is unknown here, or a function that decides.
     """
     refuse_bad_path(request.options.checkpoints)
     if not without_checkpoints:

@@ -1,4 +1,4 @@
-"""What a session is asked for, what it has then, and whom it tells what."""
+"""What a session is requested with, what it runs with, and its callbacks."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -94,7 +94,7 @@ def _start_limited(options: Options, budget: Budget, left: float, workers: int) 
 
 @dataclass(frozen=True, slots=True)
 class SessionHooks:
-    """Whom a session tells what, and when it is to end early.
+    """The callbacks and views of a session, and when it ends early.
 
     The session and its view share what the study's predictor prepares.
     """

@@ -1,7 +1,7 @@
 """Whose code a study runs: only what this user has started or allowed on this machine.
 
-A study remembers its trainer: a command, or a module to import. Whoever sends somebody a study
-could so choose what runs on their machine. Therefore each user has a list of the studies that were
+A study remembers its trainer: a command, or a module to import. A study from someone else
+could so choose what runs on this machine. Therefore each user has a list of the studies that were
 made or allowed here, by identity and trainer; no file that comes with a study can add to it.
 """
 
@@ -45,10 +45,10 @@ def require_trust(study: object, identity: str, trainer: dict[str, Any], trust: 
         study: Its address, for the message.
         identity: Of the study.
         trainer: What it remembers of its trainer.
-        trust: Whether to run it nevertheless, or whom to ask.
+        trust: Whether to run it nevertheless, or a function that decides.
 
     Raises:
-        Misuse: It is not known, and nobody has allowed it.
+        Misuse: It is not known, and was not allowed.
     """
     if (list_folder() / _entry(identity, trainer)).is_file():
         return

@@ -79,7 +79,7 @@ def _earlier(given: str | Path | Study | EarlierStudy) -> EarlierStudy:
 
 
 def _warn(note: str) -> None:
-    """As a warning to whoever called `tune` or `resume`."""
+    """As a warning at the line that called `tune` or `resume`."""
     warnings.warn(note, stacklevel=3)
 
 
@@ -144,13 +144,13 @@ def tune(
             "mlflow:sqlite:///mlflow.db", or objects.
         progress: Whether to show progress: live on a terminal, plain lines elsewhere; or how.
         learn_from: Earlier studies by file or address, as `Study` objects, or as `earlier_study`
-            reads them; what they showed is one more opinion, trusted as it proves right.
+            reads them; what they showed is one more expert, weighted by how well it predicts.
         options: How the session runs.
         watch: Called now and then with the study and what runs, instead of `progress`.
         memory: Holds what the study's predictor prepares, for a `watch` that predicts too.
         executor: Where units run: "local" worker processes, a "ray" cluster, `bhpt.Ray(...)` with
             its address and resources, or a function that makes an executor.
-        note: Called with a line that the user should read; a warning if nobody else takes it.
+        note: Called with a line that the user should read; a warning by default.
 
     Returns:
         The best value of the metric, its configuration and its checkpoint.
@@ -240,7 +240,7 @@ def resume(
         memory: Holds what the study's predictor prepares, for a `watch` that predicts too.
         executor: Where units run: "local" worker processes, a "ray" cluster, `bhpt.Ray(...)` with
             its address and resources, or a function that makes an executor.
-        note: Called with a line that the user should read; a warning if nobody else takes it.
+        note: Called with a line that the user should read; a warning by default.
         without_checkpoints: Whether to go on although the study's folder is missing, of another
             study or ahead of it. What is there is set aside, never removed, and what is needed
             again is trained at its true cost.

@@ -1,6 +1,6 @@
 """Standard output of commands: as wide as the terminal, or a fixed width in a pipe.
 
-Whatever a study, a trainer or another machine has said may be in what is printed. Nothing of it
+What is printed may hold text of a study, a trainer or another machine. Nothing of it
 reaches a terminal as a control character: see `SafeConsole`.
 """
 

@@ -43,17 +43,17 @@ def config_text(config: Mapping[str, object]) -> str:
 
 
 def one_line(text: str) -> str:
-    """Somebody else's text without control characters."""
+    """Foreign text without control characters."""
     return "".join(char if char.isprintable() else " " for char in text)
 
 
 def printable(text: str) -> str:
-    """Somebody else's text of several lines, with blanks instead of control characters."""
+    """Foreign text of several lines, with blanks instead of control characters."""
     return "".join(char if char.isprintable() or char in "\n\t" else " " for char in text)
 
 
 def starting_line(title: str) -> str:
-    """What is said until the first unit can start: a trainer may take long to be imported."""
+    """The line until the first unit can start: a trainer may take long to be imported."""
     return f"{one_line(title)}: starting workers, which import the trainer"
 
 

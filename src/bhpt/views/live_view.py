@@ -73,7 +73,7 @@ class Presses:
 
 @contextmanager
 def presses() -> Iterator[Presses]:
-    """Count Ctrl-C within the context; outside of the main thread nobody can."""
+    """Count Ctrl-C within the context; outside of the main thread nothing is counted."""
     if threading.current_thread() is not threading.main_thread():
         yield Presses(None)
         return
@@ -198,7 +198,7 @@ def watching(mode: Mode, title: str, predict: Predict) -> Iterator[Watch]:
                 yield PlainLines(pressed, write, predict)
             return
         from rich.constrain import Constrain
-        from rich.live import Live  # not before somebody looks: half of a start's imports
+        from rich.live import Live  # only for a live view: half of a start's imports
 
         from bhpt.views.consoles import SafeConsole
         from bhpt.views.renderables import starting, view_of

@@ -56,7 +56,7 @@ class Epochs(BudgetKind):
         return float(epochs)
 
     def charge_failed(self, reserved: float, seconds: float) -> float:
-        """All that was reserved: nobody knows how many epochs were trained."""
+        """All that was reserved: how many epochs were trained is not known."""
         return reserved
 
     @property

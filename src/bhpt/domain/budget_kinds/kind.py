@@ -28,7 +28,7 @@ class UnitCost:
         typical: In the middle.
         safe: Exceeded only rarely.
         timed: Whether any unit has been timed yet; a guess otherwise.
-        stopping: What stopping it costs, 0 if nobody stops it.
+        stopping: What stopping it costs, 0 if it is never stopped.
     """
 
     typical: float
@@ -39,7 +39,7 @@ class UnitCost:
 
 @dataclass(frozen=True, slots=True)
 class UnitUsage:
-    """A running unit, as its budget sees it.
+    """What a budget is given of a running unit.
 
     Attributes:
         reserved: What is promised to it.
@@ -169,7 +169,7 @@ class BudgetKind(ABC):
         return float("inf")
 
     def paid_s(self, usage: UnitUsage) -> float:
-        """Busy seconds, from its start, after which a unit must be dead even if nobody looks."""
+        """Busy seconds after which a unit must be dead even if the driver is stopped."""
         return float("inf")
 
     def is_closing(self, clock: float, grace_s: float) -> bool:
@@ -195,7 +195,7 @@ class BudgetKind(ABC):
         return used + held > self.amount * (1 + _ROUNDING)
 
     def seconds_left(self, used: float, clock: float) -> float | None:
-        """How long the study should still run, at the pace of so far; None if nobody knows."""
+        """How long the study should still run, at the pace of so far; None if that is unknown."""
         if not used > 0 or not clock > 0:
             return None
         return max(0.0, self.amount - used) * clock / used
@@ -204,7 +204,7 @@ class BudgetKind(ABC):
 
     @property
     def epochs_bought(self) -> int | None:
-        """Epochs that the whole amount pays for; None if only time tells."""
+        """Epochs that the whole amount pays for; None if that depends on how long they take."""
         return None
 
     def worth_a_session(self, epochs: int) -> float:

@@ -1,4 +1,4 @@
-"""What depends on how long units take: it is predicted before, and known after."""
+"""Budgets that time uses up: the cost of a unit is predicted before it runs, measured after."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -92,7 +92,7 @@ class Metered(Timed):
         return Enough(self.spent_message, at_once=True)
 
     def paid_s(self, usage: UnitUsage) -> float:
-        """What the reservation pays for, less the time of a kill that nobody else has made."""
+        """What the reservation pays for, less the time that the guard takes to kill."""
         bought = self.seconds_for(usage.reserved)
         return max(0.5 * bought, bought - _LATE_KILL_S)
 
