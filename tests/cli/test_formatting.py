@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from bhpt.cli.tune import size_in_bytes
+from bhpt.cli.session_options import size_in_bytes
 from bhpt.domain import Misuse
 from bhpt.reports.prediction import Interval
 from bhpt.views.formatting import (

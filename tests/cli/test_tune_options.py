@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import bhpt
-from bhpt.cli.tune import why_nothing
+from bhpt.cli.session_run import why_nothing
 from bhpt.tuning.result import result_of
 from tests.cli.cases import Folder
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import bhpt
-from bhpt.cli.tune import _executor
+from bhpt.cli.session_options import executor_from
 from bhpt.domain import Misuse
 from bhpt.executors import Report, SimulatedExecutor
 from bhpt.tuning import Options, Paused
@@ -71,12 +71,12 @@ def test_what_no_node_could_have_is_refused() -> None:
 
 
 def test_options_of_a_cluster_need_a_cluster() -> None:
-    made = _executor("ray", "host:1", 2.0, ["tpu=1"], True)
+    made = executor_from("ray", "host:1", 2.0, ["tpu=1"], True)
     assert made == bhpt.Ray("host:1", num_cpus=2.0, resources={"tpu": 1.0}, shared_files=True)
     for words in [("local", "host:1", None, None, False), ("local", None, 1.0, None, False)]:
         with pytest.raises(Misuse, match="need --executor ray"):
-            _executor(*words)
+            executor_from(*words)
     with pytest.raises(Misuse, match="use local or ray"):
-        _executor("slurm", None, None, None, False)
+        executor_from("slurm", None, None, None, False)
     with pytest.raises(Misuse, match="write NAME=N"):
-        _executor("ray", None, None, ["tpu"], False)
+        executor_from("ray", None, None, ["tpu"], False)

@@ -21,7 +21,7 @@ COMMANDS = (
     CommandEntry("tune", "bhpt.cli.tune:tune", "Find the best model that a budget can buy."),
     CommandEntry(
         "resume",
-        "bhpt.cli.tune:resume",
+        "bhpt.cli.resume:resume",
         "Go on with a study from where it was, with more budget if you like.",
     ),
     CommandEntry("status", "bhpt.cli.status:status", "Say where a study stands."),

@@ -17,7 +17,6 @@ from bhpt.domain import (
     Usage,
     View,
 )
-from bhpt.domain.budget_kinds import Extend
 from bhpt.executors import Executor, Job, PlacingExecutor, Report, TrainerGone
 from bhpt.policies.interface import Policy
 from bhpt.policies.study_predictor import predictor_of
@@ -39,10 +38,11 @@ from bhpt.tuning.checkpoint_session import CheckpointSession
 from bhpt.tuning.errors import Paused, TrainerBroken
 from bhpt.tuning.finished_units import FinishedUnit, OnUnit
 from bhpt.tuning.interrupts import Interrupts
-from bhpt.tuning.limits import Stop, hung_after, next_look, paid_s, verdict
+from bhpt.tuning.limits import Stop, hung_after, paid_s
 from bhpt.tuning.options import Options
 from bhpt.tuning.result import SessionStatus
 from bhpt.tuning.resuming import Resumption
+from bhpt.tuning.running_units import SHORTEST_WAIT_S, RunningUnits
 from bhpt.views.live_view import Watch
 
 Beat = Callable[[float], None]
@@ -50,8 +50,6 @@ Beat = Callable[[float], None]
 
 
 _CHEAP_S = 1.0  # a shorter unit's report may wait a moment, to be written with the next decision
-_ROUNDING_S = 0.01  # a smaller raise of what is paid for is none
-_SHORTEST_WAIT_S = 0.001
 _LOCKED_S = 0.05  # between two looks at a locked store
 _OUT_OF_TURN = "the unit that it went on from failed"
 
@@ -105,11 +103,9 @@ class Driver:
         self._zero = rooms.executor.now() - clock
         self._resumption = Resumption(rooms.journal, rooms.executor, rooms.checkpoints)
         self._unsubmitted: dict[int, Resume] = {}
-        self._started: dict[int, float] = {}  # since when their time is counted
-        self._submitted: dict[int, float] = {}
-        self._paid: dict[int, float] = {}  # `Job.paid_s` as the executor has it
-        self._stops: dict[int, Stop] = {}
-        self._look_at: dict[int, float] = {}  # when each running unit is looked at next
+        self._running = RunningUnits(
+            rooms.journal, rooms.executor, options, self.clock, self._record
+        )
         self._drops: list[CheckpointDropped] = []
         self._view: View | None = None
         self._last_beat = self._last_look = float("-inf")
@@ -124,7 +120,7 @@ class Driver:
     @property
     def busy(self) -> bool:
         """Whether a unit runs."""
-        return bool(self._started)
+        return len(self._running) > 0
 
     @property
     def waiting(self) -> bool:
@@ -208,10 +204,7 @@ class Driver:
     def take(self, came: Report) -> None:
         """Log what came of a unit: report, checkpoint and settlement in one transaction."""
         attempt = self.state.attempts[came.attempt]
-        self._started.pop(came.attempt, None)
-        self._look_at.pop(came.attempt, None)
-        self._submitted.pop(came.attempt, None)
-        stop = self._stops.pop(came.attempt, None)
+        stop = self._running.ended(came.attempt)
         if isinstance(came.outcome, Failure):
             self._take_failure(attempt, came.outcome, stop)
             return
@@ -245,36 +238,15 @@ class Driver:
             self._beat()
         self._written()
         self._rooms.checkpoints.sweep()
-        for number in [one for one, at in self._look_at.items() if at <= now]:
-            self._limit(self.state.attempts[number], now)
-            self._look_at[number] = now + self._until_look(number, now)
+        self._running.keep_limits(now)
         if now - self._last_look >= self._options.look_s:
             self._last_look = now
             self._rooms.watch(self.state, self._rooms.executor.running())
 
     def poll(self) -> list[Report]:
         """Reports that have come, waiting as long as nothing else has to be done."""
-        now = self._rooms.executor.now()
-        look = min(self._look_at.values(), default=float("inf")) - now
-        return self._rooms.executor.poll(max(_SHORTEST_WAIT_S, min(self._options.tick_s, look)))
-
-    def _until_look(self, number: int, now: float) -> float:
-        """Seconds until a running unit has to be looked at: the next tick, or as its budget says.
-
-        With hundreds of workers, looking at all of them after each report would be most of what
-        the driver does; so ticks are the same for all, and a unit that its budget never stops and
-        whose limit the executor has is not looked at.
-        """
-        tick = self._options.tick_s
-        until_tick = tick - now % tick
-        if number in self._stops:
-            return until_tick
-        busy = now - self._started[number]
-        attempt, grace = self.state.attempts[number], self._options.grace_s
-        look = next_look(self.state, attempt, busy, self.clock(), grace)
-        if look == float("inf") and attempt.expected_s is not None:
-            return look
-        return max(_SHORTEST_WAIT_S, min(until_tick, look))
+        look = self._running.until_look(self._rooms.executor.now())
+        return self._rooms.executor.poll(max(SHORTEST_WAIT_S, min(self._options.tick_s, look)))
 
     def bear(self, waited_s: float) -> None:
         """Refuse to wait for the store, or for a worker, longer than the session's patience.
@@ -300,7 +272,7 @@ class Driver:
         if self.state.ledger.budget.rules.restarts:
             return
         for attempt in self.state.flying:
-            busy = Usage(now - self._started.get(attempt.number, now))
+            busy = Usage(self._running.busy_s(attempt.number, now))
             why = Failure(FailureKind.STOPPED, "interrupted", usage=busy)
             self._record(failure(self.state, attempt.number, why, self.clock()))
 
@@ -385,10 +357,7 @@ class Driver:
                     continue  # it died just now: see where the arm goes on from instead
                 except DiskFull as error:
                     self._pause(attempt, str(error), Usage())
-                self._started[number] = since
-                self._look_at[number] = float("-inf")
-                self._paid[number] = float("-inf")
-                self._submitted[number] = self._rooms.executor.now()
+                self._running.started(number, since)
             else:
                 self._record(changed)
             if not isinstance(changed, Extended):
@@ -451,42 +420,6 @@ class Driver:
             self._rooms.beat(self.clock())
         except Busy:
             return  # the next event or the next beat says it
-
-    def _limit(self, attempt: Attempt, now: float) -> None:
-        """Stop a running unit that has had enough, or raise its reservation."""
-        if attempt.number in self._stops:
-            return
-        busy = now - self._started[attempt.number]
-        clock, grace = self.clock(), self._options.grace_s
-        said = verdict(self.state, attempt, busy, clock, grace) or self._overdue(attempt, now)
-        if isinstance(said, Extend):
-            self._record(Extended(attempt.number, said.cost, clock))
-        elif said is not None:
-            self._stops[attempt.number] = said
-            paid = paid_s(self.state, attempt, busy, clock)
-            left = grace if paid is None else min(grace, paid - busy)
-            self._rooms.executor.stop(attempt.number, 0.0 if said.at_once else max(0.0, left))
-        self._extend_paid(attempt.number, busy)
-
-    def _extend_paid(self, number: int, busy: float) -> None:
-        """Let a unit go on under a raised reservation, once that is in the log."""
-        paid = paid_s(self.state, self.state.attempts[number], busy, self.clock())
-        if paid is None or self.waiting or paid <= self._paid[number] + _ROUNDING_S:
-            return
-        self._paid[number] = paid
-        self._rooms.executor.extend(number, paid)
-
-    def _overdue(self, attempt: Attempt, now: float) -> Stop | None:
-        """A unit that hangs although no limit was known when it was submitted.
-
-        The start of its worker is charged, but a unit does not hang because of it.
-        """
-        if attempt.expected_s is not None:
-            return None  # the executor has its limit
-        limit = hung_after(self.state, self.state.longest_s)
-        if limit is None or now - self._submitted[attempt.number] <= limit:
-            return None
-        return Stop("timed-out", f"it ran past its limit of {limit:.0f} s")
 
 
 def drive(

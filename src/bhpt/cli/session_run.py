@@ -1,0 +1,54 @@
+"""Run one session of a study for a command, and report on it."""
+
+import sys
+from collections.abc import Callable
+
+from bhpt.cli import threads
+from bhpt.cli.errors import CommandFailed, Interrupted
+from bhpt.cli.final_report import print_report
+from bhpt.storage import Address
+from bhpt.tuning import Paused, Result
+from bhpt.views.consoles import page
+from bhpt.views.formatting import one_line, resume_command
+
+
+def run_session(study: str, session: Callable[[], Result]) -> None:
+    """One session, and the report at its end.
+
+    Raises:
+        Interrupted: Ctrl-C came first.
+        CommandFailed: There is nothing to show.
+    """
+    threads.give_back()
+    shown = str(Address.parse(study))
+    try:
+        result = session()
+    except Paused as error:
+        raise Paused(f"{error}; then: {resume_command(shown)}") from error
+    except KeyboardInterrupt:
+        raise Interrupted(f"if {shown} is there, go on with: {resume_command(shown)}") from None
+    print_report(result, page())
+    if result.status == "interrupted":
+        raise Interrupted(f"go on with: {resume_command(result.study)}")
+    if result.is_checkpoint_lost:
+        raise CommandFailed(
+            "the checkpoint of the best model was damaged or removed after it was saved: more "
+            "budget trains that configuration again"
+        )
+    if result.best_config is None:
+        raise CommandFailed(why_nothing(result))
+
+
+def why_nothing(result: Result) -> str:
+    """Why a session ended without a best configuration."""
+    state = result.state
+    if not state.reports:
+        said = next((one.message for one in reversed(state.attempts) if one.message), "")
+        why = f"the last one: {one_line(said)}" if said else "give it a larger budget"
+        return f"no unit was finished within {state.ledger.budget}: {why}"
+    return f"no finite {state.plan.objective.metric} was seen: every configuration diverged"
+
+
+def to_stderr(line: str) -> None:
+    """Print a note for the user, apart from the report."""
+    print(line, file=sys.stderr, flush=True)
