@@ -15,7 +15,7 @@ from bhpt.study import Busy, EventLog, Journal, MemoryLog, State, Training
 from bhpt.study.creation import first_events
 from bhpt.study.events import Decided, Event, Observed, SessionStarted
 from bhpt.tuning.checkpoint_session import CheckpointSession
-from bhpt.tuning.driver import Driver, Rooms, drive
+from bhpt.tuning.driver import Driver, DriverParts, drive
 from bhpt.tuning.folder import StudyFolder
 from bhpt.tuning.interrupts import Interrupts
 from bhpt.tuning.options import Options
@@ -117,9 +117,9 @@ def session(
     files = StudyFolder(folder)
     place = place or LocalFolder(files.checkpoints)
     checkpoints = CheckpointSession(files, place, journal.state, chosen.checkpoint_cap)
-    rooms = Rooms(journal, policy or Greedy(), run, checkpoints)
+    parts = DriverParts(journal, policy or Greedy(), run, checkpoints)
     clock = journal.state.clock
-    driver = Driver(rooms, chosen, clock)
+    driver = Driver(parts, chosen, clock)
     driver.begin(SessionStarted("here", 1, run.slots, clock), unseen_s)
     status = drive(driver, interrupts or Interrupts(), sleep=lambda _: None)
     driver.end(status, lambda _: None)

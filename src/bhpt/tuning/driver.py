@@ -55,7 +55,7 @@ _OUT_OF_TURN = "the unit that it went on from failed"
 
 
 @dataclass(frozen=True, slots=True)
-class Rooms:
+class DriverParts:
     """What a driver works with.
 
     Attributes:
@@ -92,19 +92,19 @@ class Driver:
     anything waits to be written.
 
     Args:
-        rooms: What it works with.
+        parts: What it works with.
         options: How it runs.
         clock: The study's clock at the start of the session.
     """
 
-    def __init__(self, rooms: Rooms, options: Options, clock: float) -> None:
-        self._rooms = rooms
+    def __init__(self, parts: DriverParts, options: Options, clock: float) -> None:
+        self._parts = parts
         self._options = options
-        self._zero = rooms.executor.now() - clock
-        self._resumption = Resumption(rooms.journal, rooms.executor, rooms.checkpoints)
+        self._zero = parts.executor.now() - clock
+        self._resumption = Resumption(parts.journal, parts.executor, parts.checkpoints)
         self._unsubmitted: dict[int, Resume] = {}
         self._running = RunningUnits(
-            rooms.journal, rooms.executor, options, self.clock, self._record
+            parts.journal, parts.executor, options, self.clock, self._record
         )
         self._drops: list[CheckpointDropped] = []
         self._view: View | None = None
@@ -115,7 +115,7 @@ class Driver:
     @property
     def state(self) -> State:
         """The study now."""
-        return self._rooms.journal.state
+        return self._parts.journal.state
 
     @property
     def busy(self) -> bool:
@@ -125,7 +125,7 @@ class Driver:
     @property
     def waiting(self) -> bool:
         """Whether something is not in the log yet."""
-        return self._rooms.journal.waiting > 0
+        return self._parts.journal.waiting > 0
 
     @property
     def spent(self) -> bool:
@@ -136,16 +136,16 @@ class Driver:
     def reached(self) -> bool:
         """Whether the best loss is as good as the target."""
         best = self.state.best
-        return best is not None and best.loss <= self._rooms.target
+        return best is not None and best.loss <= self._parts.target
 
     def clock(self) -> float:
         """Seconds for which the study has been running."""
-        return self._rooms.executor.now() - self._zero
+        return self._parts.executor.now() - self._zero
 
     def begin(self, session: SessionStarted, unseen_s: float) -> None:
         """Start the session: see what is left of the last one, and go on with its units."""
         self._record(session)
-        self._drop(self._rooms.checkpoints.missing(self.state, session.clock))
+        self._drop(self._parts.checkpoints.missing(self.state, session.clock))
         resumes: dict[int, Resume] = {}
         for attempt in self.state.flying:
             resume, damaged = self._resumption.checked(attempt.unit.arm, session.clock)
@@ -164,10 +164,10 @@ class Driver:
                 return
             found = next_unit(
                 self.state,
-                self._rooms.policy,
+                self._parts.policy,
                 self.clock(),
                 self._resumption.rerun,
-                self._rooms.memory,
+                self._parts.memory,
             )
             if found is None:
                 return
@@ -182,16 +182,16 @@ class Driver:
 
     def _worker_for(self, arm: int, resume: Resume) -> int | None:
         """Which worker a unit is for, as far as the executor can say."""
-        executor = self._rooms.executor
+        executor = self._parts.executor
         return executor.worker_for(arm, resume) if isinstance(executor, PlacingExecutor) else None
 
     def _has_room(self) -> bool:
         """Whether a slot is free, and a unit in it would not be asked to end at once."""
-        return bool(self._rooms.executor.free) and not self._is_closing()
+        return bool(self._parts.executor.free) and not self._is_closing()
 
     def _without_workers(self) -> bool:
         """Whether a unit could be paid for, but no worker is there: nodes of a cluster may go."""
-        if self._rooms.executor.free or self._is_closing() or self.reached:
+        if self._parts.executor.free or self._is_closing() or self.reached:
             return False
         ledger = self.state.ledger
         return ledger.left >= ledger.budget.rules.worth_a_session(self.state.plan.training.step)
@@ -217,7 +217,7 @@ class Driver:
             self._pause(attempt, str(error), came.usage)
         _, event = report(self.state, came.attempt, result, self.clock())
         if event is not None:
-            self._rooms.journal.hold(event)
+            self._parts.journal.hold(event)
         if came.usage.seconds >= _CHEAP_S:
             self._written()
         self._tell(came.attempt)
@@ -232,21 +232,21 @@ class Driver:
 
     def tend(self) -> None:
         """Write what waits, give signs of life, stop what has had enough, show progress."""
-        now = self._rooms.executor.now()
+        now = self._parts.executor.now()
         if now - self._last_beat >= self._options.beat_s:
             self._last_beat = now
             self._beat()
         self._written()
-        self._rooms.checkpoints.sweep()
+        self._parts.checkpoints.sweep()
         self._running.keep_limits(now)
         if now - self._last_look >= self._options.look_s:
             self._last_look = now
-            self._rooms.watch(self.state, self._rooms.executor.running())
+            self._parts.watch(self.state, self._parts.executor.running())
 
     def poll(self) -> list[Report]:
         """Reports that have come, waiting as long as nothing else has to be done."""
-        look = self._running.until_look(self._rooms.executor.now())
-        return self._rooms.executor.poll(max(SHORTEST_WAIT_S, min(self._options.tick_s, look)))
+        look = self._running.until_look(self._parts.executor.now())
+        return self._parts.executor.poll(max(SHORTEST_WAIT_S, min(self._options.tick_s, look)))
 
     def bear(self, waited_s: float) -> None:
         """Refuse to wait for the store, or for a worker, longer than the session's patience.
@@ -267,8 +267,8 @@ class Driver:
 
     def abandon(self) -> None:
         """Stop now. What runs is trained on resume if the budget allows that, or charged."""
-        now = self._rooms.executor.now()
-        self._rooms.executor.close(0.0)
+        now = self._parts.executor.now()
+        self._parts.executor.close(0.0)
         if self.state.ledger.budget.rules.restarts:
             return
         for attempt in self.state.flying:
@@ -290,42 +290,42 @@ class Driver:
             sleep(self._options.tick_s)
             waited += self._options.tick_s
         with suppress(DiskFull, PlaceAway):  # its arm still has it; the next session makes the copy
-            self._rooms.checkpoints.keep_best(self.state)
+            self._parts.checkpoints.keep_best(self.state)
         with suppress(PlaceAway):  # what is still to be removed there goes with the next session
-            self._rooms.checkpoints.finish()
+            self._parts.checkpoints.finish()
 
     def _record(self, *events: Event) -> None:
         """Log events, or let them wait while the store is locked."""
         if events:
-            self._rooms.journal.record(*events)
+            self._parts.journal.record(*events)
             self._written()
 
     def _written(self) -> bool:
         """Write what waits; once all is in the log, do on the disk what had to wait for it."""
-        if not self._rooms.journal.flush():
+        if not self._parts.journal.flush():
             return False
         if self.state.reports > self._settled:
             self._settled = self.state.reports
-            self._rooms.settled(self.state)
-        checkpoints = self._rooms.checkpoints
+            self._parts.settled(self.state)
+        checkpoints = self._parts.checkpoints
         checkpoints.settle(self.state)
         checkpoints.drop(self._drops)
         self._drops = checkpoints.excess(self.state, self._ends, self.clock())
-        if self._drops and self._rooms.journal.record(*self._drops):
+        if self._drops and self._parts.journal.record(*self._drops):
             checkpoints.drop(self._drops)
             self._drops = []
-        return not self._rooms.journal.waiting
+        return not self._parts.journal.waiting
 
     def _ends(self) -> FloatArray | None:
         """Where arms are expected to end, by the study's predictor at the latest decision, [K]."""
         if self._view is None:
             return None
         with one_thread():
-            return predictor_of(self._rooms.policy).predict(self._view).mean()
+            return predictor_of(self._parts.policy).predict(self._view).mean()
 
     def _writable(self) -> bool:
         """Whether a decision could be logged now."""
-        return self._written() if self._rooms.journal.locked else True
+        return self._written() if self._parts.journal.locked else True
 
     def _drop(self, dropped: list[CheckpointDropped]) -> None:
         """Log that checkpoints are gone, then remove what is left of them."""
@@ -335,13 +335,13 @@ class Driver:
     def _committed(self, attempt: Attempt, result: UnitResult) -> UnitResult:
         """A result with its checkpoint under its final name, if the trainer made one."""
         if result.frozen:
-            return replace(result, checkpoint=self._rooms.checkpoints.commit(attempt))
-        self._rooms.checkpoints.discard(attempt)
+            return replace(result, checkpoint=self._parts.checkpoints.commit(attempt))
+        self._parts.checkpoints.discard(attempt)
         return result
 
     def _submit(self) -> None:
         """Submit what is decided and in the log, as long as slots are free."""
-        while self._unsubmitted and self._rooms.executor.free and self._written():
+        while self._unsubmitted and self._parts.executor.free and self._written():
             number, checked = next(iter(self._unsubmitted.items()))
             attempt = self.state.attempts[number]
             if self._is_out_of_turn(attempt):
@@ -352,7 +352,7 @@ class Driver:
             changed = dearer(self.state, attempt, resume, self.clock())
             if changed is None:
                 try:
-                    since = self._rooms.executor.submit(self._job(attempt, resume))
+                    since = self._parts.executor.submit(self._job(attempt, resume))
                 except TrainerGone:
                     continue  # it died just now: see where the arm goes on from instead
                 except DiskFull as error:
@@ -371,7 +371,7 @@ class Driver:
             config=self.state.configs[attempt.unit.arm],
             epochs=attempt.unit.epochs,
             done=attempt.done,
-            freeze_to=self._rooms.checkpoints.begin(attempt),
+            freeze_to=self._parts.checkpoints.begin(attempt),
             resume=resume,
             limit_s=hung_after(self.state, attempt.expected_s),
             objective=self.state.plan.objective,
@@ -382,7 +382,7 @@ class Driver:
     def _take_failure(self, attempt: Attempt, why: Failure, stop: Stop | None) -> None:
         if why.kind is FailureKind.DISK_FULL:
             self._pause(attempt, why.message, why.usage)
-        self._rooms.checkpoints.discard(attempt)
+        self._parts.checkpoints.discard(attempt)
         if why.kind is FailureKind.STOPPED and stop is not None:
             why = replace(why, kind=FailureKind(stop.kind), message=stop.message)
         self._fail(attempt, why)
@@ -410,14 +410,14 @@ class Driver:
         note = None if self._noted else note_of_rising_curves(self.state)
         if note is not None:
             self._noted = True
-            self._rooms.note(note)
-        if self._rooms.on_unit is not None:
+            self._parts.note(note)
+        if self._parts.on_unit is not None:
             self._written()
-            self._rooms.on_unit(FinishedUnit.of(self.state, number))
+            self._parts.on_unit(FinishedUnit.of(self.state, number))
 
     def _beat(self) -> None:
         try:
-            self._rooms.beat(self.clock())
+            self._parts.beat(self.clock())
         except Busy:
             return  # the next event or the next beat says it
 

@@ -19,7 +19,7 @@ from bhpt.study.events import BudgetAdded, Event, SessionStarted, StudyCreated
 from bhpt.trackers import tracking
 from bhpt.tuning.checkpoint_place import path_of, place_of, refuse_bad_path
 from bhpt.tuning.checkpoint_session import CheckpointSession
-from bhpt.tuning.driver import Driver, Rooms, drive
+from bhpt.tuning.driver import Driver, DriverParts, drive
 from bhpt.tuning.errors import Paused, TrainerBroken
 from bhpt.tuning.folder import StudyFolder, logged_checkpoints
 from bhpt.tuning.folder_mark import MarkedLog
@@ -222,7 +222,7 @@ def _session(
     checkpoints = _checkpoints(store, journal, folder, path, options.checkpoint_cap)
     study = tracked_study(store.address, store.identity(), state)
     with tracking(hooks.trackers, study, hooks.note) as offer:
-        rooms = Rooms(
+        parts = DriverParts(
             journal,
             setup.policy,
             executor,
@@ -235,7 +235,7 @@ def _session(
             target=hooks.target(state.plan.objective),
             settled=offer,
         )
-        driver = Driver(rooms, options, clock)
+        driver = Driver(parts, options, clock)
         offer(state)
         status = _driven(driver, _started(setup.workers, clock, folder, path), unseen)
     store.verify()

@@ -187,11 +187,15 @@ def bo_against_hyperband(evidence: PaperEvidence) -> PaperClaim:
 def rollout_like_hyperband(evidence: PaperEvidence) -> PaperClaim:
     """Rollout's regret is about Hyperband's."""
     says = "Rollout behaves like Hyperband (synthetic)"
-    budgets, gaps = _gaps(evidence, "rollout", "hyperband")
+    return _alike_claim(evidence, says, "rollout", "hyperband", "Rollout less Hyperband")
+
+
+def _alike_claim(evidence: PaperEvidence, says: str, one: str, other: str, gap: str) -> PaperClaim:
+    """The claim that two policies have about the same regret on the synthetic tasks."""
+    budgets, gaps = _gaps(evidence, one, other)
     if not gaps:
         return PaperClaim(says, "", "not run")
-    measured = "Rollout less Hyperband: " + _gaps_listed(budgets, gaps)
-    return PaperClaim(says, measured, _alike(gaps))
+    return PaperClaim(says, f"{gap}: {_gaps_listed(budgets, gaps)}", _alike(gaps))
 
 
 def trend(evidence: PaperEvidence, metric: str, *, rising: bool, says: str) -> PaperClaim:
@@ -265,11 +269,7 @@ def exhaustion_rule(evidence: PaperEvidence) -> PaperClaim:
 def sampled_hypers(evidence: PaperEvidence) -> PaperClaim:
     """Sampled hyper-parameters against the true ones."""
     says = "Sampled hyper-parameters do about as well as true ones"
-    budgets, gaps = _gaps(evidence, "bhpt-sampled", "bhpt")
-    if not gaps:
-        return PaperClaim(says, "", "not run")
-    measured = "sampled less true: " + _gaps_listed(budgets, gaps)
-    return PaperClaim(says, measured, _alike(gaps))
+    return _alike_claim(evidence, says, "bhpt-sampled", "bhpt", "sampled less true")
 
 
 def slow_family(shares: Sequence[GroupShare], ours: str = "bhpt") -> PaperClaim:

@@ -80,20 +80,19 @@ class PaperEvidence:
         self, task: str, one: str, other: str, budget: int, metric: str = "regret"
     ) -> MeanInterval:
         """The metric of one policy less that of another, seed by seed."""
-        left = self._by_cell[task, one, budget]
-        right = self._by_cell[task, other, budget]
-        gaps = [
-            float(getattr(left[seed].score, metric)) - float(getattr(right[seed].score, metric))
-            for seed in sorted(set(left) & set(right))
-        ]
-        return interval(np.array(gaps))
+        return self._paired((task, one, budget), (task, other, budget), metric)
 
     def step(
         self, task: str, policy: str, small: int, large: int, metric: str = "regret"
     ) -> MeanInterval:
         """The metric of a policy with a larger budget less that with a smaller, seed by seed."""
-        left = self._by_cell[task, policy, large]
-        right = self._by_cell[task, policy, small]
+        return self._paired((task, policy, large), (task, policy, small), metric)
+
+    def _paired(
+        self, one: tuple[str, str, int], other: tuple[str, str, int], metric: str
+    ) -> MeanInterval:
+        """The metric of one cell less that of another, over the seeds that both have."""
+        left, right = self._by_cell[one], self._by_cell[other]
         gaps = [
             float(getattr(left[seed].score, metric)) - float(getattr(right[seed].score, metric))
             for seed in sorted(set(left) & set(right))
