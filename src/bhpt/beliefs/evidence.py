@@ -21,7 +21,7 @@ _REMEMBERED = 4  # slice sampling comes back to the last accepted decay; a few a
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the curves say about θ.
+    """The evidence of the curves on θ.
 
     Attributes:
         log_density: log p(curves, θ), m integrated out.

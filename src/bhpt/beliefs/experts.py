@@ -1,16 +1,16 @@
-"""Opinions of several experts about the arms, weighed by how well each has ranked them so far.
+"""Predicted ranks of the arms by several experts, weighted by how well each has ranked them so far.
 
-Experts speak before anything is trained: networks that read names and ranges, closeness to
-documented defaults, closeness to the middle of the user's ranges, the user's earlier studies. Each
-says a rank that it expects of every arm; together they say the sum of it, at weights that are fixed
-unless there are earlier studies. Then the study shows how the tried arms rank, and the experts'
-weights follow by Bayesian linear regression, in closed form:
+An expert needs no training of the arms. There are networks that read names and ranges, closeness to
+documented defaults, closeness to the middle of the user's ranges, and the user's earlier studies.
+Each predicts a rank of every arm; their weighted sum is used, at weights that are fixed unless
+there are earlier studies. Then the study shows how the tried arms rank, and the experts' weights
+follow by Bayesian linear regression, in closed form:
 
     y = Xᵀ b + noise,   b_e ~ N(m_e, s_e²),   noise ~ N(0, σ²)
     b = (S⁻¹ + X Xᵀ / σ²)⁻¹ (S⁻¹ m + X y / σ²),   negative weights count as 0
 
 so an expert that misleads loses its weight within a few looks, one that is right gains, and of two
-that say the same one is enough. Means and deviations are those of regressions on tables of kinds
+that agree one is enough. Means and deviations are those of regressions on tables of kinds
 that the experts had not seen.
 
 Notation:
@@ -27,13 +27,13 @@ from bhpt.spaces.tokens import column
 EXPERTS = ("reader", "documented", "middle", "earlier")
 """The experts, in their order."""
 _PRIOR_MEAN = np.array([0.90, 0.05, 0.05, 0.00])
-_WITH_EARLIER = np.array([0.40, 0.05, 0.05, 1.00])  # where earlier studies say something
+_WITH_EARLIER = np.array([0.40, 0.05, 0.05, 1.00])  # where there are earlier studies
 _PRIOR_DEVIATION = np.array([0.70, 0.30, 0.20, 0.50])
 _NOISE = 0.25  # deviation of what an arm shows from what experts expected, in ranks
 _MOST = np.array([1.5, 1.0, 1.0, 1.5])  # no expert is trusted more than this
 _LATER = 3  # arms that must have come further than the first unit before that counts
 _TINY = 1e-9
-# what a standardised score tells of the rank at the end, of being among the best, of the early rank
+# from a standardised score to the rank at the end, being among the best, and the early rank
 _AS_RANKS = np.array([0.289, 0.142, 0.289])
 _END, _EARLY = 0, 2  # columns of opinions
 
@@ -64,7 +64,7 @@ class Standing:
 
 @dataclass(frozen=True, eq=False)
 class Advice:
-    """What every expert says of some arms, and how far each is trusted.
+    """The predictions of every expert for some arms, and the experts' weights.
 
     Attributes:
         arms: Which, [R].
@@ -108,7 +108,7 @@ def _correlation(expected: FloatArray, ranks: FloatArray) -> float:
 
 
 def from_scores(scores: FloatArray) -> FloatArray:
-    """Opinions of an expert who only says which arms are better, [K, OPINIONS].
+    """Opinions of an expert that only scores arms, [K, OPINIONS].
 
     Args:
         scores: Higher for better arms, [K].
@@ -122,10 +122,10 @@ def from_scores(scores: FloatArray) -> FloatArray:
 
 
 def from_ranks(ranks: FloatArray) -> FloatArray:
-    """Opinions of an expert who says ranks and how sure it is by how far they are from 0.
+    """Opinions of an expert that predicts ranks, the surer the farther they are from 0.
 
     Args:
-        ranks: Expected rank of each arm, about 0, [K]; the mean over arms tells nothing.
+        ranks: Expected rank of each arm, about 0, [K]; their mean over arms is ignored.
 
     Returns:
         [K, OPINIONS]
@@ -179,7 +179,7 @@ def _ranks(values: FloatArray) -> FloatArray:
 def prior_mean(opinions: FloatArray) -> FloatArray:
     """How far each expert is trusted before anything is shown, [E].
 
-    Earlier studies know the user's own problem, so where they say something, others count less.
+    Earlier studies are of the user's own problem, so where there are some, others count less.
     """
     said = opinions[EXPERTS.index("earlier"), :, _END]
     return _WITH_EARLIER if np.any(said != 0.0) else _PRIOR_MEAN

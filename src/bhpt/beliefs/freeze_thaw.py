@@ -105,7 +105,7 @@ class FreezeThaw:
         return Mixture(components, weights, scaled, components[0].counts)
 
     def _weighted(self, view: View, fit: Fit) -> tuple[tuple[Fit, ...], FloatArray]:
-        """The fit, and beside it the prior as a second opinion where that is asked for.
+        """The fit, and beside it the prior as a second component where `second_opinion` is set.
 
         However alike the arms seen so far, the next may be of another kind: by the rule of
         succession, with probability 1 / (V + 2). Without this a Gaussian that has met a dozen

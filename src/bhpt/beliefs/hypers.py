@@ -82,7 +82,7 @@ class LogNormal:
 
 @dataclass(frozen=True)
 class Priors:
-    """What is believed of the hyper-parameters before the first observation.
+    """Prior of the hyper-parameters before the first observation.
 
     The units are those of a scaled curve, whose untrained value is 0 (log) or 1 (linear).
     `mean` is normal and integrated out; `logit_rho` is normal; all others are log-normal.
@@ -177,7 +177,7 @@ class Unknown:
     """Hyper-parameters to be inferred from the curves themselves.
 
     Attributes:
-        priors: What is believed of them before.
+        priors: Their priors.
         sampling: How they are sampled.
         second_opinion: Whether the prior itself stays in the mixture, with the weight that the
             rule of succession gives to an arm unlike all those seen so far.

@@ -1,4 +1,4 @@
-"""How far the ends of arms that are alike go together, sampled from what their curves say of them.
+"""How far the ends of arms that are alike go together, sampled from the messages of their curves.
 
 Notation:
     λ̃, γ̃   Gaussian message of each arm's curve about its end, [V];  q = √λ̃

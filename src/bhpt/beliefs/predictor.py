@@ -1,7 +1,7 @@
-"""Who predicts: one protocol for everything that says where learning curves go.
+"""The protocol of predictors: everything that predicts where learning curves go.
 
 A study has one predictor. Its policy, the explanations of decisions, the live view, `status`,
-`forecast` and the cap on checkpoints all ask it, so they agree. Predictions are losses, as the
+`forecast` and the cap on checkpoints all use it, so they agree. Predictions are losses, as the
 trainer reports them.
 
 Notation:

@@ -14,7 +14,7 @@ from bhpt.domain import FloatArray
 
 @cache
 def _lapack() -> ModuleType:
-    """SciPy's LAPACK, which takes a fifth of a second to import: whoever only reads needs none."""
+    """SciPy's LAPACK, which takes a fifth of a second to import: reading a study needs none."""
     from scipy.linalg import lapack
 
     module: ModuleType = lapack

@@ -113,7 +113,7 @@ def score(task: Task, predictor: Predictor, seed: int, part: float) -> Calibrati
     arms: IntArray = view.curves.visited
     ends = lowest(task.losses, task.untrained)
     gain = task.untrained - float(ends.min())
-    gain = gain if gain > 0 else 1.0  # nobody learns anything: errors stay losses
+    gain = gain if gain > 0 else 1.0  # no arm improves: errors stay losses
     end = ends[arms]
     last = lowest(view.curves.losses[:, : view.curves.longest], task.untrained)
     low, median, high = np.minimum(
@@ -176,7 +176,7 @@ def calibrate(
     Args:
         plan: What is predicted.
         jobs: Worker processes.
-        progress: Told (cells done, cells in all) from the start on.
+        progress: Called with cells done and cells in all, from the start on.
     """
     plan.check()
     if jobs < 1:

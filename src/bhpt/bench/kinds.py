@@ -38,7 +38,7 @@ FAMILIES = {
 
 
 def kind_of(name: str, about: Mapping[str, object] | None = None) -> str:
-    """The kind of a task, empty if nobody has said it.
+    """The kind of a task, empty if it is not known.
 
     Args:
         name: What a person types.

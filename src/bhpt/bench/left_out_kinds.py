@@ -1,8 +1,8 @@
 """Judge by kinds left out: each kind of job by networks that were trained without it.
 
-A trained policy can be good on a kind of job because it knows that kind. So the tables of a kind
-are run with networks whose passports do not list the kind among what they were trained on. Simple
-rules know nothing and are run as they are.
+A trained policy can be good on a kind of job because it was trained on that kind. So the tables of
+a kind are run with networks whose passports do not list the kind among what they were trained on.
+Simple rules have no networks and are run as they are.
 """
 
 from collections.abc import Mapping, Sequence

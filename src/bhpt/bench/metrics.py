@@ -1,4 +1,4 @@
-"""How good a run was, beside what perfect knowledge of all curves would have bought.
+"""How good a run was, compared with perfect knowledge of all curves.
 
 Notation:
     ℓ*_B  the best loss of any arm within B units spent on it alone
@@ -35,7 +35,7 @@ def reachable(task: Task, budget: int) -> FloatArray:
 
 
 def score(task: Task, budget: int, run: Trajectory) -> Score:
-    """Score a run. An untrained model is always to be had: regret counts no loss above ℓ_0."""
+    """Score a run. An untrained model is always available: regret counts no loss above ℓ_0."""
     best = reachable(task, budget)
     optimum = min(float(best.min()), task.untrained)
     room = task.untrained - optimum

@@ -77,7 +77,7 @@ def run_plan(
         plan: What to run.
         out: Folder of results.csv.
         jobs: Worker processes; each uses one thread, so that times can be compared.
-        progress: Told (rows done, rows in all, the row just done) from the start on.
+        progress: Called with rows done, rows in all and the row just done, from the start on.
     """
     plan.check()
     registry.prepare(plan.policies)

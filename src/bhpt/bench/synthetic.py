@@ -1,4 +1,4 @@
-"""Curves drawn from the Freeze-Thaw model itself, so that a policy can be told the truth."""
+"""Curves drawn from the Freeze-Thaw model itself, so that a policy can be given the true model."""
 
 import numpy as np
 

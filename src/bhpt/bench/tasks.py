@@ -30,7 +30,7 @@ class Task:
         groups: Family of each arm, for shares by architecture, or empty.
         truth: The model that it was drawn from, if it was.
         tokens: Tokens of the hyper-parameters, [K, N, F], if they have names.
-        kind: The kind of training, empty if nobody has said it.
+        kind: The kind of training, empty if it is not known.
         hyperparameters: Their names, in the order of the tokens.
     """
 

@@ -1,4 +1,4 @@
-"""`bhpt bench calibration`: are the predicted ends of curves right, and how sure is it of them?"""
+"""`bhpt bench calibration`: error and coverage of the predicted ends of curves."""
 
 import csv
 from dataclasses import astuple

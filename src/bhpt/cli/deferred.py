@@ -25,7 +25,7 @@ class CommandEntry:
 
 
 class DeferredCommand(TyperCommand):
-    """Stands for a command in a list; becomes the command itself when it is called."""
+    """A placeholder with a name and a help line; imports the command when it is called."""
 
     def __init__(self, entry: CommandEntry) -> None:
         super().__init__(entry.name, help=entry.about, rich_markup_mode=None)

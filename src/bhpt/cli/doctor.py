@@ -1,4 +1,4 @@
-"""`bhpt doctor`: can this machine tune, and is a study sound?"""
+"""`bhpt doctor`: checks of this machine and of a study."""
 
 import importlib.util
 import os

@@ -20,7 +20,7 @@ _LABEL = 14  # columns, at least
 
 
 def print_report(result: Result, console: Console) -> None:
-    """Say what the budget has bought; long lines are not broken, so that they can be copied."""
+    """Print the result of a session; long lines are not broken, so that they can be copied."""
     progress = progress_of(result.state)
     console.print(Text(_headline(result, progress), "bold"), soft_wrap=True)
     lines = (*_best(result, progress), *_next(result, progress))

@@ -113,7 +113,7 @@ def run(arguments: list[str]) -> int:
         return _say(f"{error.format_message()} See `bhpt --help`.", MISUSED)
     except (Interrupted, typer.Abort) as error:
         return _say(f"interrupted; {error or _AGAIN}", INTERRUPTED)
-    except Exception as error:  # noqa: BLE001  # the last line of defence: no traceback unasked
+    except Exception as error:  # noqa: BLE001  # no traceback unless it is asked for
         from bhpt.cli.failures import failure_of  # it imports every room that can fail
 
         failure = failure_of(error)

@@ -1,4 +1,4 @@
-"""`bhpt policies`: what can be named."""
+"""`bhpt policies`: the names of policies and baselines."""
 
 from rich.console import Console
 from rich.table import Table

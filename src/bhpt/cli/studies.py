@@ -1,4 +1,4 @@
-"""`bhpt studies`: what a team has in a folder or on a server: listed, compared, put away."""
+"""`bhpt studies`: list, compare and archive the studies of a folder or a server."""
 
 import re
 from collections.abc import Sequence

@@ -78,7 +78,7 @@ class Channel:
             await asyncio.sleep(_POLL_S)
 
     async def wait(self, seen: int) -> None:
-        """Wait for news, or for a moment: long enough to cost nothing, short enough to end soon."""
+        """Wait for news, at most a moment, so that a closed stream is noticed soon."""
         async with self.changed:
             with suppress(TimeoutError):
                 await asyncio.wait_for(
@@ -184,7 +184,7 @@ Answer = Callable[[Channel, Request], Message]
 
 
 async def _answered(channels: list[Channel], answer: Answer, request: Request) -> Response:
-    """What a function says of the study in the path; it runs in a thread of its own."""
+    """What a function returns for the study in the path; it runs in a thread of its own."""
     return _json(await run_in_threadpool(answer, _channel(channels, request), request))
 
 

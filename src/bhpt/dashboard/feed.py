@@ -26,7 +26,7 @@ _KEPT_EVERY = 512  # events between two states that are kept, for looks at the p
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """What a study's predictor says of it.
+    """What a study's predictor predicts.
 
     Attributes:
         attempts: How many attempts there were.
@@ -114,7 +114,7 @@ class StudyFeed:
             return True
 
     def predict(self) -> Prediction:
-        """What the study's predictor says of it as it stands; this may take a while."""
+        """What the study's predictor predicts now; this may take seconds."""
         state = self.scene.state
         predictor = predictor_of(policy_named(state.plan.policy))
         memory = self._memory
@@ -132,7 +132,7 @@ class StudyFeed:
         return explain(before, self.scene.state.attempts[attempt], Memory())
 
     def parameters(self) -> Parameters:
-        """What the arms say about the hyper-parameters."""
+        """Importance and range hints of the hyper-parameters, from the tried arms."""
         state = self.scene.state
         predictor = predictor_of(policy_named(state.plan.policy))
         return parameters_of(state, fans_of(state, predictor, self._memory))
@@ -208,7 +208,7 @@ def _phase(state: State, lease: Lease, alive: bool | None) -> tuple[str, str]:
 
 
 class Pace:
-    """Says when a costly look is due again, so that looks take a small part of the time only.
+    """Computes when a costly operation is due again, so that it takes a bounded part of the time.
 
     Args:
         share: Of the time that looks may take.

@@ -15,7 +15,7 @@ from bhpt.study import State
 Message = dict[str, Any]
 
 _POINTS = 500  # of a line beside others
-_FANS = 24  # that are sent unasked: of the arms in flight and those with the best predicted ends
+_FANS = 24  # that are sent by default: of the arms in flight and those with the best predicted ends
 
 
 def whole(feed: StudyFeed, scene: Scene) -> Message:
@@ -60,7 +60,7 @@ def _line(feed: StudyFeed, scene: Scene) -> Message:
 
 
 def prediction(found: Prediction, state: State) -> Message:
-    """What the predictor says, with the fans that are drawn unasked."""
+    """The prediction, with the fans that are drawn by default."""
     fans = None if found.fans is None else _drawn_fans(found.fans, state)
     return {
         "attempts": found.attempts,

@@ -1,4 +1,4 @@
-"""What people train with: one short module a framework, imported only by those who use it.
+"""Frameworks that people train with: one short module each, imported by its users only.
 
 Nothing else in bhpt imports these, and none of the frameworks is a dependency.
 """

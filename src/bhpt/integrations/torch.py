@@ -1,4 +1,4 @@
-"""PyTorch: everything that a training loop must save to go on as if nothing had happened.
+"""PyTorch: everything that a training loop must save to go on exactly where it stopped.
 
 state = TrainingState(model=model, optimizer=optimizer, scheduler=scheduler)
 for epoch in state.epochs():

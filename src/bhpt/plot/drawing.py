@@ -69,7 +69,7 @@ class Points:
         name: In the legend; none if empty.
         color: As `#rrggbb`.
         size: In points.
-        texts: What each says when it is pointed at, where that is possible.
+        texts: Shown when the pointer is on it, where the library can do that.
     """
 
     x: Sequence[float | str]

@@ -35,7 +35,7 @@ def progress(study: StudySource, *, backend: Backend = "matplotlib") -> Any:  # 
 
     Args:
         study: Its file or address, a `Study`, a `Result` or a `State`.
-        backend: Who draws it.
+        backend: Which library draws it.
 
     Returns:
         A figure of matplotlib or plotly.
@@ -67,7 +67,7 @@ def curves(
         study: Its file or address, a `Study`, a `Result` or a `State`.
         fans: Whether to draw predicted continuations: 50% and 90% of what may come.
         log: Whether the values are on a logarithmic scale.
-        backend: Who draws it.
+        backend: Which library draws it.
 
     Returns:
         A figure of matplotlib or plotly.
@@ -92,7 +92,7 @@ def timeline(study: StudySource, *, backend: Backend = "matplotlib") -> Any:  # 
 
     Args:
         study: Its file or address, a `Study`, a `Result` or a `State`.
-        backend: Who draws it.
+        backend: Which library draws it.
 
     Returns:
         A figure of matplotlib or plotly.
@@ -123,7 +123,7 @@ def decision(
     Args:
         study: Its file or address, a `Study`, a `Result` or a `State`.
         attempt: Which decision; the last one if None.
-        backend: Who draws it.
+        backend: Which library draws it.
 
     Returns:
         A figure of matplotlib or plotly, with the reason as its title.
@@ -154,7 +154,7 @@ def importance(study: StudySource, *, backend: Backend = "matplotlib") -> Any:  
 
     Args:
         study: Its file or address, a `Study`, a `Result` or a `State`.
-        backend: Who draws it.
+        backend: Which library draws it.
 
     Returns:
         A figure of matplotlib or plotly.
@@ -176,7 +176,7 @@ def slices(study: StudySource, name: str, *, backend: Backend = "matplotlib") ->
     Args:
         study: Its file or address, a `Study`, a `Result` or a `State`.
         name: The hyper-parameter.
-        backend: Who draws it.
+        backend: Which library draws it.
 
     Returns:
         A figure of matplotlib or plotly.
@@ -209,7 +209,7 @@ def parallel(study: StudySource, *, backend: Backend = "matplotlib") -> Any:  # 
 
     Args:
         study: Its file or address, a `Study`, a `Result` or a `State`.
-        backend: Who draws it.
+        backend: Which library draws it.
 
     Returns:
         A figure of matplotlib or plotly; hyper-parameters are on their declared scales.
@@ -232,7 +232,7 @@ def forecast(study: StudySource, *, backend: Backend = "matplotlib") -> Any:  # 
 
     Args:
         study: Its file or address, a `Study`, a `Result` or a `State`.
-        backend: Who draws it.
+        backend: Which library draws it.
 
     Returns:
         A figure of matplotlib or plotly, with the advice as its title.
@@ -259,7 +259,7 @@ def compare(*studies: StudySource, backend: Backend = "matplotlib") -> Any:  # n
 
     Args:
         studies: Their files or addresses, or what `tune` or `Study` gave.
-        backend: Who draws it.
+        backend: Which library draws it.
 
     Returns:
         A figure of matplotlib or plotly.

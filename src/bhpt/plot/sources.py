@@ -1,4 +1,4 @@
-"""From whatever a person calls a study to its state."""
+"""The state of a study from its file, address or object."""
 
 from pathlib import Path
 
@@ -45,8 +45,8 @@ def predicted_fans(state: State) -> Fans | None:
 def past_decision(study: StudySource, attempt: int | None) -> PastDecision:
     """Why an attempt was started: the last one if none is named.
 
-    Where the study is kept, what was predicted of every arm is worked out again; of a study in
-    memory there is what its log keeps.
+    Where the study is kept, what was predicted of every arm is computed again; of a study in
+    memory only what its log keeps is returned.
 
     Raises:
         Misuse: There is no such attempt.

@@ -17,7 +17,7 @@ MakeExecutor = Callable[["ExecutorWorld", int], Executor]
 
 @dataclass
 class ExecutorWorld:
-    """What a test trains: the loss of an arm is (arm + 1) / epoch, unless the test says otherwise.
+    """What a test trains: the loss of an arm is (arm + 1) / epoch, unless the test changes that.
 
     An engine that runs trainers gets `trainer`; one that simulates them gets `loss`, `seconds_of`
     and `crashing`.

@@ -24,7 +24,7 @@ class FourMethods(Protocol):
         ...
 
     def load(self, folder: Path) -> None:
-        """Thaw: go on as if nothing had happened."""
+        """Thaw: restore everything, so that `step` goes on where `save` was called."""
         ...
 
 

@@ -1,1 +1,1 @@
-"""Methods that only the benchmark runs: the others of the paper, and ours told the truth."""
+"""Methods that only the benchmark runs: those of the paper, and ours given the true model."""

@@ -1,14 +1,14 @@
 """Freeze-Thaw Bayesian optimisation: entropy search on the asymptotes, over a basket of arms.
 
 Notation:
-    f    asymptotes, N(μ, C)       λ_a  what the next unit of arm a tells about f_a
+    f    asymptotes, N(μ, C)       λ_a  information of the next unit of arm a on f_a
     A unit of arm a is, for f, a look at f_a with noise of variance 1/λ_a: its precision adds
     λ_a to C⁻¹ at arm a, whatever the losses are.
     M    contenders: the basket and the best finished arm
 
 As its authors do, old arms and new ones enter the basket by the expected improvement of their
-asymptote, and the unit that is expected to tell most about the minimiser is run. The budget plays
-no part in it.
+asymptote, and the unit with the most expected information about the minimiser is run. The budget
+is not used.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ _NODES = 5  # imagined outcomes of a unit
 
 @dataclass(frozen=True, eq=False)
 class EntropySearch:
-    """Runs the unit of the basket that is expected to tell most about the best asymptote."""
+    """Runs the unit of the basket with the most expected information about the best asymptote."""
 
     belief: Belief
 

@@ -1,6 +1,6 @@
 """Baselines by name: what the benchmark runs beside the policies that people tune with.
 
-On synthetic tasks the policies of the paper are told the model that the curves were drawn from,
+On synthetic tasks the policies of the paper get the model that the curves were drawn from,
 as in the paper; `make_policy` here makes every policy and baseline with or without it.
 """
 
@@ -34,7 +34,7 @@ class BaselineEntry:
     Attributes:
         name: What a person types.
         about: One line for `bhpt policies`.
-        make: From the truth, if the task has one to tell, to the policy.
+        make: From the true model, None if the task has none, to the policy.
     """
 
     name: str
@@ -43,7 +43,7 @@ class BaselineEntry:
 
 
 def gp_ei(truth: Truth | None) -> Policy:
-    """GP-EI; on synthetic tasks it is told how final losses were drawn, as in the paper."""
+    """GP-EI; on synthetic tasks it gets the prior of the final losses, as in the paper."""
     known = None if truth is None else drawn_landscape(truth.structure, truth.hypers)
     return ToTheEnd(GpEi(known))
 

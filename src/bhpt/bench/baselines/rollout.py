@@ -123,7 +123,7 @@ def make_ahead(view: View, posterior: Posterior, depth: int) -> FutureUnits:
 
 @dataclass(frozen=True, eq=False)
 class ImaginedPaths:
-    """Imagined pasts, and what is believed after each.
+    """Imagined paths, and the posterior after each.
 
     Attributes:
         mean: Of all z, [P, K, J].

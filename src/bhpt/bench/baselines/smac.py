@@ -1,6 +1,6 @@
-"""SMAC as the paper's BO on real tasks: the package itself, asked and told, on finished arms.
+"""SMAC as the paper's BO on real tasks: the package itself, by its ask and tell, on finished arms.
 
-The package is an extra and is imported when it is asked for the first arm. Its surrogate,
+The package is an extra and is imported when the first arm is chosen. Its surrogate,
 acquisition function, share of random arms and size of the first design are its own; the maximiser
 and the draw of the first design are ours, because the candidates are the arms and not a
 continuous space.
@@ -34,7 +34,7 @@ def make_smac() -> ToTheEnd:
 
 @dataclass(frozen=True, eq=False)
 class Smac:
-    """Chooses the arm that SMAC asks for, having been told all finished ones."""
+    """Chooses the arm that SMAC suggests, given all finished ones."""
 
     def choose(self, view: View, finished: Finished) -> Decision:
         """Replay SMAC over the finished arms; it has no state but what the view shows."""

@@ -1,8 +1,8 @@
-"""One question to the package smac over a finite set of arms. Needs the extra.
+"""One suggestion of the package smac over a finite set of arms. Needs the extra.
 
-SMAC is told everything that is finished and asked once; nothing of it outlives the question, so
-a study that is resumed asks the same. Every configuration it can answer with is an arm: one that
-it asked for but was never told about would block its intensifier.
+SMAC gets everything that is finished and makes one suggestion; no state is kept, so a study that
+is resumed gets the same. Every configuration that it can suggest is an arm: one that it suggested
+without ever getting a result would block its intensifier.
 """
 
 import logging
@@ -69,7 +69,7 @@ def next_arm(
 
     Args:
         features: Encoded configurations, [K, D].
-        finished: What SMAC is told.
+        finished: The results that SMAC gets.
         untried: Arms that may be chosen.
         trials: How many arms the budget can train; sizes SMAC's initial design.
         seed: SMAC's seed.

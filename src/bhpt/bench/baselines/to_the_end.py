@@ -1,7 +1,7 @@
 """Methods that train every arm they try to its end: what is common to them.
 
 Such a method chooses a new arm only when the last one is finished, so its state can be read off
-the view: an arm that was started is continued, and only then is the chooser asked.
+the view: an arm that was started is continued, and only then a new one is chosen.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Beliefs that may know the model that a synthetic task was drawn from."""
+"""Beliefs with the model that a synthetic task was drawn from."""
 
 from dataclasses import dataclass
 

@@ -87,7 +87,7 @@ def run_live(
 
     Args:
         plan: What to run.
-        out: Folder of results.csv, and of predictions.csv for what studies said of their ends.
+        out: Folder of results.csv, and of predictions.csv for what studies predicted of their ends.
         tell: Called with a line about each job that cannot run here.
         progress: Called with rows done, rows in all and the row just done, from the start on.
     """

@@ -1,4 +1,4 @@
-"""What a live job is: a trainer, the space that it is tuned in, and where anybody would begin."""
+"""What a live job is: a trainer, the space that it is tuned in, and a sensible configuration."""
 
 import pickle
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""predictions.csv of a live benchmark: what studies said of their own ends, and what came."""
+"""predictions.csv of a live benchmark: what studies predicted of their own ends, and what came."""
 
 import csv
 from dataclasses import astuple, dataclass
@@ -34,7 +34,7 @@ class LivePredictions:
         start_table(self.path, _COLUMNS)
 
     def append(self, run: LiveKey, said: tuple[EndPrediction, ...], reached: float) -> None:
-        """Add what a run said on its way and flush it."""
+        """Add the predictions of a run and flush them."""
         with self.path.open("a", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             for one in said:
@@ -57,7 +57,7 @@ def _row(cells: dict[str, str]) -> KeptPrediction:
 
 @dataclass(frozen=True)
 class Honesty:
-    """How true the predictions of a policy came.
+    """How good the predictions of a policy were.
 
     Attributes:
         policy: Its name.
@@ -73,7 +73,7 @@ class Honesty:
 
 
 def honesty(rows: list[KeptPrediction]) -> list[Honesty]:
-    """How true predictions came, by policy."""
+    """How good predictions were, by policy."""
     found = []
     for policy in sorted({row.run.policy for row in rows}):
         own = [row for row in rows if row.run.policy == policy]

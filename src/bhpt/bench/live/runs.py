@@ -1,8 +1,8 @@
 """One live run: a policy or another tuner trains a real job until its budget is gone.
 
-Budgets in epochs are asked and told in this process, several workers in step: all ask, all train,
-all tell. Budgets in seconds go through `tune` and its worker processes; other tuners train in this
-process, so they have one worker there and no start of a process to pay for.
+Budgets in epochs are spent in this process by ask and tell, several workers in step: all ask, all
+train, all tell. Budgets in seconds go through `tune` and its worker processes; other tuners train
+in this process, so they have one worker there and no start of a process to pay for.
 """
 
 import math
@@ -77,12 +77,12 @@ class LiveRun:
     predictions: tuple[EndPrediction, ...] = ()
 
 
-_MOMENTS = (0.25, 0.5, 0.75)  # parts of the budget at which a study says how it will end
+_MOMENTS = (0.25, 0.5, 0.75)  # parts of the budget at which a study predicts its end
 
 
 @dataclass
 class Predictions:
-    """Asks a study how it will end, at some moments of its budget."""
+    """Predictions of a study's end, made at some moments of its budget."""
 
     found: list[EndPrediction] = field(default_factory=list)
     _asked: int = 0

@@ -78,7 +78,7 @@ _running: dict[str, PeerProcess] = {}
 
 
 def names() -> list[str]:
-    """All names that the benchmark knows: policies, baselines, then peers."""
+    """All names in the benchmark: policies, baselines, then peers."""
     return [*baselines.names(), *_BY_NAME]
 
 

@@ -128,7 +128,7 @@ def smac(run: dict[str, Any]) -> None:
 
 
 def _never_called(config: Any, seed: int = 0, budget: float = 0.0) -> float:
-    """SMAC wants a function to minimise; here it is asked and told instead."""
+    """SMAC requires a function to minimise; here its ask and tell are used instead."""
     raise NotImplementedError(f"{config} {seed} {budget}")
 
 

@@ -1,8 +1,8 @@
-"""DEHB: differential evolution over Hyperband's brackets, asked and told.
+"""DEHB: differential evolution over Hyperband's brackets, by its ask and tell.
 
 It evolves points of the unit cube. A point becomes an unused arm when it is first asked for (the
 nearest, with cells of equal size), and DEHB's record of the point is set to the arm's true features
-before the loss is told, as its own replay of a history does. What it promotes keeps its identity
+before it gets the loss, as its own replay of a history does. What it promotes keeps its identity
 and goes on where its arm stands. Fidelities are rounded to whole units.
 """
 

@@ -1,4 +1,4 @@
-"""NePS: ASHA and Hyperband, asked and told.
+"""NePS: ASHA and Hyperband, by its ask and tell.
 
 Both draw new configurations uniformly, so a new one is a random unused arm. A trial's id is
 `CONFIGURATION_rung_RUNG`: what comes before the rung says which arm goes on. NePS draws from the

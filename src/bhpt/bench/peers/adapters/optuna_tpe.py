@@ -1,4 +1,4 @@
-"""Optuna: the default sampler (multivariate TPE) with a pruner, asked and told one unit at a time.
+"""Optuna: the default sampler (multivariate TPE) with a pruner, by ask and tell, unit by unit.
 
 The candidates that TPE draws from its density of good trials are unused arms, drawn as often as
 that density says. While it draws at random (its first ten trials), so is the arm drawn. Optuna only

@@ -1,7 +1,7 @@
-"""SMAC 2: the multi-fidelity and the Hyperband facade, asked and told.
+"""SMAC 2: the multi-fidelity and the Hyperband facade, by ask and tell.
 
 SMAC is restricted to the arms: its space samples only arms, its first design draws arms, and its
-acquisition function is maximised over all of them. It knows a trial by configuration and budget
+acquisition function is maximised over all of them. It names a trial by configuration and budget
 and starts every budget from scratch; here an arm goes on where it stands. Budgets are rounded to
 whole units. The number of trials, which sizes its first design, is what SMAC's own helper says that
 the budget buys. It is done when it has been given every arm.

@@ -1,7 +1,7 @@
 """Syne Tune 0.16, the newest: ASHA that stops trials and never resumes them.
 
 ASHA draws at random, so a new trial is a random unused arm. With conformal quantile regression its
-suggestion becomes an unused arm (the nearest, with cells of equal size), and it is told of that
+suggestion becomes an unused arm (the nearest, with cells of equal size), and it gets that
 arm's true configuration. Brackets are drawn from numpy's global generator, so that is seeded.
 """
 
