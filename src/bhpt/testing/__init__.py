@@ -1,4 +1,4 @@
-"""Contract suites for what others write: policies, budgets, logs, executors, trackers, trainers.
+"""Contract suites for what others write: policies, predictors, budgets, logs, executors, and more.
 
 Each suite is a class of tests. Subclass it in a test module, override its fixtures, and pytest
 runs the whole contract over your part:
@@ -21,30 +21,36 @@ from bhpt.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from bhpt.testing.budgets import BudgetContract
+    from bhpt.testing.checkpoint_places import CheckpointPlaceContract
     from bhpt.testing.event_logs import EventLogContract, LogPlace
     from bhpt.testing.executors import ExecutorContract, ExecutorWorld
     from bhpt.testing.policies import PolicyContract
+    from bhpt.testing.predictors import PredictorContract
     from bhpt.testing.trackers import TrackerContract
     from bhpt.testing.trainers import TrainerContract
 
 __all__ = [
     "BudgetContract",
+    "CheckpointPlaceContract",
     "EventLogContract",
     "ExecutorContract",
     "ExecutorWorld",
     "LogPlace",
     "PolicyContract",
+    "PredictorContract",
     "TrackerContract",
     "TrainerContract",
 ]
 
 _HOMES = {
     "BudgetContract": "bhpt.testing.budgets",
+    "CheckpointPlaceContract": "bhpt.testing.checkpoint_places",
     "EventLogContract": "bhpt.testing.event_logs",
     "ExecutorContract": "bhpt.testing.executors",
     "ExecutorWorld": "bhpt.testing.executors",
     "LogPlace": "bhpt.testing.event_logs",
     "PolicyContract": "bhpt.testing.policies",
+    "PredictorContract": "bhpt.testing.predictors",
     "TrackerContract": "bhpt.testing.trackers",
     "TrainerContract": "bhpt.testing.trainers",
 }
