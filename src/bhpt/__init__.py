@@ -4,7 +4,8 @@
 
 Names are imported when they are first used: `import bhpt` alone costs nothing, which matters to
 workers and to programs that only want `bhpt.__version__`. Beside what people call, the types that
-they may implement are here: a policy, an executor, an event log, a trainer.
+they may implement are here: a policy, a predictor, an executor, an event log, a place for
+checkpoints, a tracker, a trainer.
 """
 
 from typing import TYPE_CHECKING
@@ -13,6 +14,8 @@ from bhpt.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from bhpt import plot
+    from bhpt.beliefs.predictor import Ends, Predictor
+    from bhpt.checkpoints.place import CheckpointPlace
     from bhpt.domain.budget import Budget
     from bhpt.domain.curves import Curves
     from bhpt.domain.errors import Misuse
@@ -23,13 +26,14 @@ if TYPE_CHECKING:
     from bhpt.executors import Failure, FailureKind
     from bhpt.executors.interface import Executor, Job, Report, Running, TrainerGone
     from bhpt.executors.ray_options import Ray
-    from bhpt.policies.interface import Decision, Explanation, Policy
+    from bhpt.policies.interface import Decision, Explanation, Policy, PredictingPolicy
     from bhpt.reports.forecast import Forecast, forecast_study
     from bhpt.study.codec import decode_event, encode_event
     from bhpt.study.events import Event
     from bhpt.study.log import Busy, Conflict, EventLog, Fenced
     from bhpt.study.plan import Training
     from bhpt.study.study import AskedUnit, Study
+    from bhpt.trackers.interface import Tracker
     from bhpt.trainers.four_methods import FourMethods
     from bhpt.trainers.function import checkpoint, report
     from bhpt.trainers.specs import TrainerSpec
@@ -45,9 +49,11 @@ __all__ = [
     "AskedUnit",
     "Budget",
     "Busy",
+    "CheckpointPlace",
     "Conflict",
     "Curves",
     "Decision",
+    "Ends",
     "Event",
     "EventLog",
     "Executor",
@@ -64,12 +70,15 @@ __all__ = [
     "Options",
     "Paused",
     "Policy",
+    "PredictingPolicy",
+    "Predictor",
     "Ray",
     "Report",
     "Result",
     "Resume",
     "Running",
     "Study",
+    "Tracker",
     "TrainerBroken",
     "TrainerGone",
     "TrainerSpec",
@@ -95,9 +104,11 @@ _HOMES = {
     "AskedUnit": "bhpt.study.study",
     "Budget": "bhpt.domain.budget",
     "Busy": "bhpt.study.log",
+    "CheckpointPlace": "bhpt.checkpoints.place",
     "Conflict": "bhpt.study.log",
     "Curves": "bhpt.domain.curves",
     "Decision": "bhpt.policies.interface",
+    "Ends": "bhpt.beliefs.predictor",
     "Event": "bhpt.study.events",
     "EventLog": "bhpt.study.log",
     "Executor": "bhpt.executors.interface",
@@ -114,12 +125,15 @@ _HOMES = {
     "Options": "bhpt.tuning.options",
     "Paused": "bhpt.tuning.errors",
     "Policy": "bhpt.policies.interface",
+    "PredictingPolicy": "bhpt.policies.interface",
+    "Predictor": "bhpt.beliefs.predictor",
     "Ray": "bhpt.executors.ray_options",
     "Report": "bhpt.executors.interface",
-    "Resume": "bhpt.domain.resume",
     "Result": "bhpt.tuning.result",
+    "Resume": "bhpt.domain.resume",
     "Running": "bhpt.executors.interface",
     "Study": "bhpt.study.study",
+    "Tracker": "bhpt.trackers.interface",
     "TrainerBroken": "bhpt.tuning.errors",
     "TrainerGone": "bhpt.executors.interface",
     "TrainerSpec": "bhpt.trainers.specs",
