@@ -1,15 +1,19 @@
 """Tables of jobs: what is drawn, trained and unpacked is what `bhpt bench` reads."""
 
+import tarfile
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.policy.folds import FOUR, TWO, kinds_listed
 from benchmarks.policy.jobs.__main__ import KINDS, made
+from benchmarks.policy.jobs.job import write_table
 from benchmarks.policy.jobs.ranges import Axis, draw_configs, draw_names, draw_ranges, renamed
-from benchmarks.policy.tables import kinds, unpack
+from benchmarks.policy.tables import kinds, pack, rounded, tells_something, unpack
 
 from bhpt.bench.tasks import from_pair
+from bhpt.domain import Misuse
 
 CHEAP = (
     "factorisation",
@@ -134,3 +138,59 @@ def test_the_tables_of_a_kind_can_be_unpacked_and_read(tmp_path: Path) -> None:
 
 def test_there_are_tables_of_many_kinds() -> None:
     assert len(kinds()) >= 14
+
+
+def test_tables_are_packed_by_kind_and_come_back(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    loss = rng.lognormal(size=(9, 6)).astype(np.float32)
+    loss[:, 0], loss[3, 4] = 5.0, np.nan
+    configs = [{"lr": float(at + 1)} for at in range(9)]
+    source, packed, again = tmp_path / "source", tmp_path / "packed", tmp_path / "again"
+    for folder in (source, packed, again):
+        folder.mkdir()
+    words = {"metric": "loss", "kind": "toy", "how": "by hand"}
+    write_table(source, "toy_000", words, configs, loss)
+    write_table(source, "toy_001", words, configs, np.full_like(loss, 5.0))
+    assert pack(source, packed) == {"toy": 1}
+    first = (packed / "toy.tar.xz").read_bytes()
+    assert pack(source, packed) == {"toy": 1}
+    assert (packed / "toy.tar.xz").read_bytes() == first
+    with tarfile.open(packed / "toy.tar.xz") as archive:
+        archive.extractall(again, filter="data")
+    task = from_pair(again, "toy_000")
+    assert task.kind == "toy"
+    np.testing.assert_allclose(task.losses, loss[:, 1:], rtol=1 / 8192)
+
+
+def test_losses_are_rounded_to_a_part_in_8192_and_not_finite_ones_stay() -> None:
+    loss = np.array([[1.0, -0.3, 1e30, 1e-30, np.inf, 0.0]], np.float32)
+    np.testing.assert_allclose(rounded(loss), loss, rtol=1 / 8192)
+    assert np.isnan(rounded(np.array([[np.nan]], np.float32))).all()
+
+
+def test_a_table_whose_arms_do_not_improve_or_end_alike_tells_nothing() -> None:
+    loss = np.tile(np.linspace(2.0, 1.0, 5, dtype=np.float32), (10, 1))
+    assert not tells_something(loss)
+    apart = loss * np.linspace(1.0, 1.5, 10, dtype=np.float32)[:, None]
+    assert tells_something(apart)
+    assert not tells_something(apart[:5])
+    rises = apart[:, ::-1].copy()
+    rises[:, 0] = 0.9
+    assert not tells_something(rises)
+
+
+def test_every_kind_is_in_one_fold_of_each_set_at_most() -> None:
+    for folds in (TWO, FOUR):
+        every = [kind for fold in folds.values() for kind in fold]
+        assert len(every) == len({*every})
+    assert {k for fold in TWO.values() for k in fold} <= {k for f in FOUR.values() for k in f}
+    assert {k for k in kinds() if not k.startswith("network-")} <= {
+        k for fold in FOUR.values() for k in fold
+    }
+
+
+def test_a_fold_stands_for_its_kinds() -> None:
+    assert kinds_listed("") == ()
+    assert kinds_listed("toy,fold:c,gan") == ("toy", *FOUR["c"])
+    with pytest.raises(Misuse, match="no fold 'z': there are a, b, c"):
+        kinds_listed("fold:z")

@@ -1,5 +1,6 @@
 """The code that trains the learned policy: worlds, the pool, and with JAX the studies it plays."""
 
+import csv
 import json
 from dataclasses import fields, replace
 from importlib import import_module
@@ -895,6 +896,26 @@ def test_folds_hold_every_task_once(pool_file: Path, by: str, parts: int) -> Non
     assert len(found) == parts
     if by == "kind":  # mlp, cnn, autoencoder, language-model, trees, odd: each in one part alone
         assert sum(map(len, kinds)) == len(set.union(*kinds)) == 6
+
+
+def test_readers_are_compared_on_kinds_that_they_have_not_met(
+    pool_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "judgements.csv"
+    words = ["--pool", str(pool_file), "--new", "trees", "--parts", "2", "--seeds", "1"]
+    training("widening").main([*words, "--steps", "2", "--out", str(out)])
+    with out.open() as file:
+        rows = list(csv.DictReader(file))
+    kinds = {row["kind"] for row in rows}
+    assert "trees" in kinds
+    for row in rows:
+        twin = [r["pool"] for r in rows if r["task"] == row["task"]]
+        assert sorted(twin) == ["narrow", "wide"]
+        assert -1 <= float(row["together"]) <= 1
+        assert 0 <= float(row["missed"]) <= 1
+    printed = capsys.readouterr().out
+    assert "trees                  *" in printed
+    assert f"all kinds                {len(kinds):6d}" in printed
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.policy.folds import kinds_listed
 from bhpt.beliefs.learned.network import Weights
 from bhpt.beliefs.learned.passport import TrainedOn
 from bhpt.beliefs.learned.weights import Network, new_passport, write_weights
@@ -57,7 +58,10 @@ def add_leave_out(made: argparse.ArgumentParser) -> None:
         help="tasks not to train on, with commas; patterns such as 'lcbench:*' too",
     )
     made.add_argument(
-        "--leave-out-kind", type=listed, default=(), help="kinds not to train on, with commas"
+        "--leave-out-kind",
+        type=kinds_listed,
+        default=(),
+        help="kinds not to train on, with commas; fold:c for all of a fold",
     )
 
 

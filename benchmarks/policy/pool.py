@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.policy.options import listed
+from benchmarks.policy.folds import kinds_listed
 from benchmarks.policy.worlds import world
 from bhpt.beliefs.learned.passport import TrainedOn
 from bhpt.bench.catalogue import in_folder, load
@@ -290,7 +290,10 @@ def parser() -> argparse.ArgumentParser:
     add_sources(made)
     made.add_argument("--out", type=Path, required=True, help="file of the pool, .npz")
     made.add_argument(
-        "--leave-out-kind", type=listed, default=(), help="kinds not to pack, with commas"
+        "--leave-out-kind",
+        type=kinds_listed,
+        default=(),
+        help="kinds not to pack, with commas; fold:c for all of a fold",
     )
     return made
 

@@ -59,9 +59,10 @@ def topics(rng: np.random.Generator) -> Job:
             **kept, random_state=seed, total_samples=docs, max_doc_update_iter=10
         )
         draw = np.random.default_rng(seed)
-        losses = [float(np.log(words))]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            model.partial_fit(counts[:1])  # an untrained model has no perplexity
+            losses = [float(np.log(model.perplexity(counts[docs : docs + 40])))]
             for _ in range(units):
                 for _ in range(passes):
                     model.partial_fit(counts[draw.integers(docs, size=size)])

@@ -1,16 +1,21 @@
-"""Command line: `python -m benchmarks.policy.tables --out FOLDER` unpacks the tables."""
+"""Command line: `python -m benchmarks.policy.tables --out FOLDER` unpacks the tables.
+
+`--pack FOLDER` makes the archives of the kinds in a folder instead.
+"""
 
 import argparse
 from pathlib import Path
 
 from benchmarks.policy.options import listed
-from benchmarks.policy.tables import kinds, unpack
+from benchmarks.policy.tables import kinds, pack, unpack
 
 
 def main() -> None:
-    """Unpack the tables of some kinds, or of all."""
+    """Unpack the tables of some kinds, or of all; or pack those of a folder."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.policy.tables", description=__doc__)
-    parser.add_argument("--out", type=Path, required=True, help="folder of the tables")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--out", type=Path, help="folder to unpack into")
+    what.add_argument("--pack", type=Path, help="folder whose tables become archives")
     parser.add_argument(
         "--kinds",
         type=listed,
@@ -18,6 +23,10 @@ def main() -> None:
         help=f"with commas, of {', '.join(kinds())}; default all",
     )
     options = parser.parse_args()
+    if options.pack is not None:
+        for kind, count in pack(options.pack).items():
+            print(f"{kind} {count}")
+        return
     print(f"{unpack(options.out, options.kinds)} tables in {options.out}")
 
 

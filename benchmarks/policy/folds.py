@@ -1,0 +1,104 @@
+"""Kinds that are left out together when networks are trained to be judged on kinds never met.
+
+Kinds that resemble each other are in the same fold: networks that are judged on random forests have
+not met boosted trees either. `--leave-out-kind fold:c` leaves all kinds of fold c out; four folds
+let each set of networks learn from three quarters of the kinds. Folds a and b are those of the
+networks in `wide`, from before there were kinds to make four.
+"""
+
+from bhpt.domain import Misuse
+
+TWO = {
+    "a": (
+        "boosted-trees",
+        "reinforcement-learning",
+        "small-gpt",
+        "grokking",
+        "forecasting",
+        "keras-cnn",
+        "translation",
+    ),
+    "b": (
+        "linear",
+        "sklearn-network",
+        "factorisation",
+        "fine-tuning",
+        "contrastive",
+        "diffusion",
+        "distillation",
+        "quadratic",
+    ),
+}
+FOUR = {
+    "c": (
+        "boosted-trees",
+        "random-forest",
+        "adaboost",
+        "small-gpt",
+        "translation",
+        "diffusion",
+        "gan",
+        "normalizing-flow",
+        "topic-model",
+        "mixture-model",
+        "markov-chain",
+    ),
+    "d": (
+        "reinforcement-learning",
+        "evolution-strategies",
+        "population-search",
+        "simulated-annealing",
+        "keras-cnn",
+        "segmentation",
+        "detection",
+        "contrastive",
+        "metric-learning",
+        "quadratic",
+        "gaussian-process",
+    ),
+    "e": (
+        "linear",
+        "kernel-machine",
+        "federated",
+        "private-training",
+        "click-prediction",
+        "forecasting",
+        "lstm",
+        "fine-tuning",
+        "adapters",
+        "physics-informed",
+        "coordinate-network",
+    ),
+    "f": (
+        "factorisation",
+        "implicit-recommender",
+        "knowledge-graph",
+        "word-embeddings",
+        "sklearn-network",
+        "tabular-transformer",
+        "grokking",
+        "distillation",
+        "graph-network",
+        "learning-to-rank",
+        "survival",
+    ),
+}
+_SIGN = "fold:"
+
+
+def kinds_listed(text: str) -> tuple[str, ...]:
+    """Kinds with commas between them; `fold:c` stands for all kinds of fold c.
+
+    Raises:
+        Misuse: There is no such fold.
+    """
+    found: list[str] = []
+    for word in filter(None, text.split(",")):
+        name = word.removeprefix(_SIGN)
+        if name == word:
+            found.append(word)
+        elif name in TWO | FOUR:
+            found.extend((TWO | FOUR)[name])
+        else:
+            raise Misuse(f"no fold {name!r}: there are {', '.join(TWO | FOUR)}")
+    return tuple(dict.fromkeys(found))
