@@ -52,3 +52,15 @@ def test_slots_are_told_apart_by_name_and_owner() -> None:
     assert memory.recall(other, (), count) == 2
     assert memory.recall(Slot("number", "owner"), (), count) == 2
     assert memory.recall(SLOT, (), count) == 1
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=20), st.integers(1, 3))
+def test_a_slot_keeps_as_many_values_as_it_has_room_for(asked: list[int], room: int) -> None:
+    memory, count = Memory(), Counter()
+    slot: Slot[int] = Slot("number", room=room)
+    used: list[int] = []  # the last one first
+    for one in asked:
+        before = count.made
+        memory.recall(slot, (one,), count)
+        assert count.made == before + (one not in used[:room])
+        used = [one, *(other for other in used if other != one)]

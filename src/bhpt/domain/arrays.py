@@ -8,6 +8,13 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 
+def median(values: FloatArray) -> float:
+    """The median of numbers, none of them NaN; NumPy's takes several times as long for few."""
+    middles = [len(values) // 2, (len(values) - 1) // 2]
+    ordered = np.partition(values, middles)
+    return float(ordered[middles[0]] + ordered[middles[1]]) / 2
+
+
 def lowest(values: FloatArray, count: int) -> IntArray:
     """Places of the lowest finite values, lowest first and the earlier first where they tie.
 

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from bhpt.domain.arrays import BoolArray, FloatArray, IntArray
+from bhpt.domain.arrays import BoolArray, FloatArray, IntArray, median
 from bhpt.domain.errors import Misuse
 
 Array = TypeVar("Array", FloatArray, IntArray)
@@ -197,7 +197,7 @@ class Curves:
         firsts = firsts[np.abs(firsts) < EXPLODED]
         if not firsts.size:
             return 1.0
-        typical, worst = float(np.median(firsts)), float(firsts.max())
+        typical, worst = median(firsts), float(firsts.max())
         worst = min(worst, typical + 3 * abs(typical))  # one exploded arm is no untrained level
         return worst + (_HEADROOM - 1) * abs(worst)
 
@@ -230,6 +230,11 @@ class Curves:
             return self.row_of.get(arm)
         row = self._room.row_of.get(arm)  # whoever shares the room may have visited more arms
         return None if row is None or row >= len(self.visited) else row
+
+    def rows(self, arms: IntArray) -> IntArray:
+        """The rows of some arms that were visited, [A]."""
+        known = self.row_of if self._room is None else self._room.row_of
+        return np.array([known[arm] for arm in arms.tolist()], np.int64)
 
     def count(self, arm: int) -> int:
         """Observed epochs of one arm."""

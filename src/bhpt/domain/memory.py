@@ -23,20 +23,23 @@ class Slot(Generic[T]):
     Attributes:
         name: What is kept there.
         owner: Whose it is, by value: two predictors with the same parameters share their slots.
+        room: How many values are kept, those used last: two networks that look at different arms
+            of one study do not make each other forget theirs.
     """
 
     name: str
     owner: Hashable = None
+    room: int = 1
 
 
 class Memory:
-    """One value a slot, each with the inputs that it follows from."""
+    """The last values of each slot, each with the inputs that it follows from."""
 
     def __init__(self) -> None:
-        self._kept: dict[Slot[Any], tuple[tuple[object, ...], Any]] = {}
+        self._kept: dict[Slot[Any], list[tuple[tuple[object, ...], Any]]] = {}
 
     def recall(self, slot: Slot[T], inputs: tuple[object, ...], make: Callable[[], T]) -> T:
-        """The value in a slot if it was made from the same inputs, else a new one that is kept.
+        """A value in a slot if it was made from the same inputs, else a new one that is kept.
 
         Args:
             slot: Where it is kept.
@@ -45,13 +48,16 @@ class Memory:
                 never change.
             make: Makes the value.
         """
-        kept = self._kept.get(slot)
-        if kept is not None and all_same(kept[0], inputs):
-            value: T = kept[1]
-            return value
-        value = make()
-        self._kept[slot] = (inputs, value)
-        return value
+        kept = self._kept.setdefault(slot, [])
+        for at, (made_from, value) in enumerate(kept):
+            if all_same(made_from, inputs):
+                kept.insert(0, kept.pop(at))
+                found: T = value
+                return found
+        made = make()
+        kept.insert(0, (inputs, made))
+        del kept[slot.room :]
+        return made
 
 
 def all_same(left: tuple[object, ...], right: tuple[object, ...]) -> bool:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bhpt.domain.arrays import BoolArray, FloatArray, IntArray
+from bhpt.domain.arrays import BoolArray, FloatArray, IntArray, median
 from bhpt.domain.curves import Curves
 from bhpt.domain.errors import Misuse
 from bhpt.domain.memory import Memory
@@ -153,9 +153,7 @@ class View:
     def price(self) -> float:
         """What a unit of an arm that can run one typically costs; of any arm if none can."""
         payable = self.costs[self.choosable] if self.choosable.any() else self.costs
-        middles = [len(payable) // 2, (len(payable) - 1) // 2]
-        payable = np.partition(payable, middles)  # their median; NumPy's takes twice as long
-        return float(payable[middles[0]] + payable[middles[1]]) / 2
+        return median(payable)
 
     @property
     def units_left(self) -> int:

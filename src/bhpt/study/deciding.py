@@ -65,12 +65,10 @@ def next_unit(
     fresh = fresh_arms(now)
     if fresh is not None:
         now = apply(now, fresh)
-    looked = look(now, reruns)
+    looked = look(now, reruns, memory)
     if looked is None:
         return None
     view, prospects = looked
-    if memory is not None:
-        view = replace(view, memory=memory)
     with one_thread():
         decision = _again(now, view) or _enqueued(now, view) or policy.decide(view)
         if decision is None:

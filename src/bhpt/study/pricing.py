@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bhpt.domain import BoolArray, Curves, FloatArray, IntArray, Misuse, View
+from bhpt.domain import BoolArray, Curves, FloatArray, IntArray, Memory, Misuse, View
 from bhpt.study.state import State
 from bhpt.study.unit_times import PaceModel, Timings
 
@@ -67,12 +67,15 @@ Reruns = Callable[[int], int]
 """Epochs of an arm that would have to be trained again before its next unit."""
 
 
-def look(state: State, reruns: Reruns | None = None) -> tuple[View, Prospects] | None:
+def look(
+    state: State, reruns: Reruns | None = None, memory: Memory | None = None
+) -> tuple[View, Prospects] | None:
     """The view of a state and the prices behind it; None if no unit can be started.
 
     Args:
         state: The study.
         reruns: Who knows better than the log which tried arms could go on where they stopped.
+        memory: What was prepared for this study; a fresh one if None.
     """
     known = _known_reruns(state, reruns)
     times = _pace_model(state)
@@ -88,7 +91,8 @@ def look(state: State, reruns: Reruns | None = None) -> tuple[View, Prospects] |
     startable = safe if safe.any() else typical
     if not startable.any():
         return None
-    return _view(state, prospects, startable), prospects
+    view = _view(state, prospects, startable, Memory() if memory is None else memory)
+    return view, prospects
 
 
 def _fair_prospects(
@@ -122,7 +126,7 @@ def stopping(state: State) -> float:
     return 0.0 if state.plan.trainer is None else state.ledger.budget.rules.stopping
 
 
-def _view(state: State, prospects: Prospects, startable: BoolArray) -> View:
+def _view(state: State, prospects: Prospects, startable: BoolArray, memory: Memory) -> View:
     """The policy's view, at true prices."""
     curves, features = _arms(state)
     side_by_side = state.session_workers
@@ -142,6 +146,7 @@ def _view(state: State, prospects: Prospects, startable: BoolArray) -> View:
         earlier=state.earlier,
         startable=startable,
         first_arms=state.first_arms,
+        memory=memory,
     )
 
 

@@ -198,9 +198,9 @@ class TriedArms(Mapping[int, Arm]):
     def timings_of(self, arm: int) -> Timings:
         """How long epochs of one arm took; empty if it did not run."""
         known = self.get(arm)
-        if known is None:
+        if known is None or not (known.paces or known.first):
             return Timings.of({})
-        return Timings.of({arm: known.paces}, {} if known.first is None else {arm: known.first})
+        return Timings.of_one(arm, known.paces, known.first)
 
     def __getitem__(self, arm: int) -> Arm:
         return self._current.known[arm]

@@ -15,12 +15,13 @@ Notation:
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
 from bhpt.domain import BoolArray, FloatArray, IntArray
+from bhpt.domain.arrays import median
 
 Array = TypeVar("Array", FloatArray, IntArray)
 
@@ -68,6 +69,20 @@ class Timings:
     counts: IntArray
     away: FloatArray
     first: FloatArray
+
+    @classmethod
+    def of_one(cls, arm: int, paces: Sequence[float], first: FirstUnit | None) -> "Timings":
+        """Of one arm, from the logarithms of its seconds an epoch and its first unit."""
+        middle = _middle(sorted(paces)) if paces else 0.0
+        away = [abs(pace - middle) for pace in paces] if len(paces) > 1 else []
+        unit = (0.0, 0.0, 0.0) if first is None else (first.seconds, first.epochs, first.new_worker)
+        return cls(
+            arms=np.array([arm]),
+            middles=np.array([middle]),
+            counts=np.array([len(paces)]),
+            away=np.array(away),
+            first=np.array([unit], float),
+        )
 
     @classmethod
     def of(
@@ -176,7 +191,7 @@ class StartCost:
     def of(cls, timings: Timings) -> "StartCost":
         """The median of what first units took beyond later ones of the same arms."""
         start = cls(_start_seconds(timings), unknown=False)
-        return replace(start, unknown=not start.own_paces(timings)[1].any())
+        return start if start.own_paces(timings)[1].any() else cls(start.seconds, unknown=True)
 
     def own_paces(self, timings: Timings) -> tuple[FloatArray, IntArray]:
         """What each arm says about its own pace: later units, or a first one without its start.
@@ -202,9 +217,9 @@ def _start_seconds(timings: Timings) -> float:
     if not both.any():
         return 0.0
     seconds, epochs, middles = seconds[both], epochs[both], timings.middles[both]
-    if float(np.median(np.log(seconds / epochs) - middles)) < _SLOWER:
+    if median(np.log(seconds / epochs) - middles) < _SLOWER:
         return 0.0
-    return max(0.0, float(np.median(seconds - epochs * np.exp(middles))))
+    return max(0.0, median(seconds - epochs * np.exp(middles)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,14 +309,14 @@ def _middle(ordered: Sequence[float]) -> float:
 
 def _noise(away: FloatArray) -> float:
     """Spread from unit to unit of one arm."""
-    return max(_LEAST, _MAD * float(np.median(away))) if len(away) else _NOISE
+    return max(_LEAST, _MAD * median(away)) if len(away) else _NOISE
 
 
 def _strangeness(residuals: FloatArray) -> float:
     """Spread from arm to arm that the configuration does not explain."""
     if len(residuals) < 2:
         return _STRANGE
-    return max(_UNLIKE, _MAD * float(np.median(np.abs(residuals))))
+    return max(_UNLIKE, _MAD * median(np.abs(residuals)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,12 +340,13 @@ class Regression:
     @classmethod
     def fit(cls, inputs: FloatArray, own: FloatArray) -> "Regression":
         """Fit it to the arms that ran, [V, D] and [V]; a constant while they are few."""
-        centre, middle = float(np.median(own)), inputs.mean(axis=0)
+        centre, middle = median(own), inputs.mean(axis=0)
         return cls(centre, middle, _weights(inputs - middle, own - centre), own.min(), own.max())
 
     def at(self, features: FloatArray) -> FloatArray:
         """What the configuration says about some arms, [any]."""
-        return np.clip(self.centre + (features - self.middle) @ self.weights, self.low, self.high)
+        told = self.centre + (features - self.middle) @ self.weights
+        return np.minimum(np.maximum(told, self.low), self.high)
 
 
 def _weights(X: FloatArray, off: FloatArray) -> FloatArray:

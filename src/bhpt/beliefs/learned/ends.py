@@ -18,10 +18,10 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr
 
-from bhpt.beliefs.learned.features import Geometry, Moment, features
+from bhpt.beliefs.learned.features import Geometry, Moment, Past, features
 from bhpt.beliefs.learned.looked_at import last_choice, looked_at
 from bhpt.beliefs.learned.network import EDGES, histogram, trunk
-from bhpt.beliefs.learned.network_inputs import at_rest, observe
+from bhpt.beliefs.learned.network_inputs import at_rest, observe, seen_past
 from bhpt.beliefs.learned.weights import NetworkWeights
 from bhpt.beliefs.predictor import lowest_possible
 from bhpt.beliefs.scale import starting_level
@@ -69,16 +69,20 @@ class Histogram:
 
     def mean(self) -> FloatArray:
         """Expected lowest loss at the horizon, [R]."""
-        return np.asarray((self.chances * self._ends).sum(axis=1))
+        return self._mean
 
     def deviation(self) -> FloatArray:
         """Its standard deviation, [R]."""
-        apart = self._ends - self.mean()[:, None]
+        apart = self._ends - self._mean[:, None]
         return np.asarray(np.sqrt((self.chances * apart**2).sum(axis=1)))
 
     def mean_at_most(self, loss: float) -> FloatArray:
         """Expected lower one of this loss and the lowest loss at the horizon, [R]."""
         return np.asarray((self.chances * np.minimum(self._ends, loss)).sum(axis=1))
+
+    @cached_property
+    def _mean(self) -> FloatArray:
+        return np.asarray((self.chances * self._ends).sum(axis=1))
 
     @cached_property
     def _ends(self) -> FloatArray:
@@ -94,7 +98,9 @@ def _bins_below(below: FloatArray, above: FloatArray) -> IntArray:
         above: Numbers between 0 and 1, [S, A].
     """
     if len(above) <= _FEW:
-        found: IntArray = (below < above[:, :, None]).sum(axis=2)
+        reached = below >= above[:, :, None]
+        found: IntArray = reached.argmax(axis=2)
+        found[~reached[:, :, -1]] = below.shape[1]
         return found
     columns = [np.searchsorted(row, above[:, place]) for place, row in enumerate(below)]
     return np.stack(columns, axis=1) if columns else np.zeros(above.shape, np.int64)
@@ -124,6 +130,11 @@ class Sighting:
     rows: IntArray
     moment: Moment
     shape: Geometry
+
+    @cached_property
+    def past(self) -> Past:
+        """What their curves have shown."""
+        return seen_past(self.view, self.moment, self.shape)
 
     @property
     def horizon(self) -> IntArray:
@@ -165,7 +176,7 @@ class LearnedPredictor:
         """What the network says, as probabilities of the bins, [R, bins]."""
         moment = sighting.moment
         bought = np.where(horizon == sighting.horizon, moment.r, horizon)
-        arms, study = features(np, replace(moment, r=bought), sighting.shape)
+        arms, study = features(np, replace(moment, r=bought), sighting.shape, sighting.past)
         made = trunk(
             np, self.weights, arms.astype(np.float32), study.astype(np.float32), moment.exists
         )

@@ -37,6 +37,18 @@ NOISE = 0.1  # variance of what an arm shows, beside a kernel of height 1
 OPINIONS = len(OPINION_NAMES)  # scores of each arm by its names: see `name_opinions`
 
 
+class Layout(NamedTuple):
+    """How configurations lie.
+
+    Attributes:
+        near: Weights of neighbours by width, without an arm's own, [2, K, K].
+        prior: Prior covariance of what arms are like, before names count, [K, K].
+    """
+
+    near: Array
+    prior: Array
+
+
 @dataclass(frozen=True, eq=False)
 class Geometry:
     """What the configurations alone decide; the same for a whole study.
@@ -86,45 +98,76 @@ class Moment:
     covariance: Array
 
 
-class _Standing(NamedTuple):
-    """Where arms stand, relative to the best of them.
+@dataclass(frozen=True, eq=False)
+class Past:
+    """What the curves of some arms have shown, relative to the best of them.
+
+    Nothing in it depends on what is left of the budget, on units in flight or on what names tell,
+    so two networks that look at the same arms share it.
 
     Attributes:
         seen: 1 for arms that have been tried, [K].
-        untried: 1 for arms that have not been and can be, [K].
         tried: How many have been.
-        fresh: How many have not been and can be.
-        passed: Whether arm k has had t units, [T + 1, K].
-        u: Improvements in units of S, -1 where they are not known, [T + 1, K].
         cur: u of each arm now, 0 if untried, [K].
         first: u of each arm after its first unit, 0 if untried, [K].
-        gained: u of each arm now less that of a unit ago, of a quarter of its units and of half
-            of them, 0 if untried, [3, K].
+        gained: What each arm has gained in the second half of its units, 0 if untried, [K].
+        better: The part of the others that were better when they had had as much, [K].
         top: The highest of `cur`.
         have: 1 if anything has improved, else 0.
         steps: Units that each arm has had, as floats, [K].
-        horizon: Units that each arm can still have, [K].
         total: T, as a float.
-        mean: Of `first`, of `cur` and of what is liked, over the arms that were tried, [3].
-        apart: What these arms lie from it, 0 if untried, [3, K].
+        apart: What `first` and `cur` of tried arms lie from their means, 0 if untried, [2, K].
+        squares: Sums of the squares of `apart`, [2].
+        spent: Units of all arms.
+        arms: Features of arms that follow from these, by name, [K] each.
+        study: Features of the study that follow from these, by name.
     """
 
     seen: Array
-    untried: Array
     tried: Array
-    fresh: Array
-    passed: Array
-    u: Array
     cur: Array
     first: Array
     gained: Array
+    better: Array
     top: Array
     have: Array
     steps: Array
-    horizon: Array
     total: Array
-    mean: Array
     apart: Array
+    squares: Array
+    spent: Array
+    arms: Named
+    study: Named
+
+
+class _Present(NamedTuple):
+    """What arms can still do.
+
+    Attributes:
+        untried: 1 for arms that have not been tried and can be, [K].
+        fresh: How many these are.
+        horizon: Units that each arm can still have, [K].
+    """
+
+    untried: Array
+    fresh: Array
+    horizon: Array
+
+
+class _Improved(NamedTuple):
+    """Improvements in units of S.
+
+    Attributes:
+        seen: 1 for arms that have been tried, [K].
+        passed: Whether arm k has had t units, [T + 1, K].
+        u: Improvements, -1 where they are not known, [T + 1, K].
+        cur: Of each arm now, 0 if untried, [K].
+    """
+
+    seen: Array
+    passed: Array
+    u: Array
+    cur: Array
 
 
 def geometry(xp: Xp, x: Array, exists: Array, used: Array, said: Array) -> Geometry:
@@ -137,6 +180,11 @@ def geometry(xp: Xp, x: Array, exists: Array, used: Array, said: Array) -> Geome
         used: 1 for columns that hold a feature, 0 for padding, [D].
         said: What is expected of each arm, 0 where nothing is, [K, OPINIONS].
     """
+    return judged(xp, layout(xp, x, exists, used), exists, said)
+
+
+def layout(xp: Xp, x: Array, exists: Array, used: Array) -> Layout:
+    """How configurations lie, whatever is said of them; the arguments are those of `geometry`."""
     x = x * used
     pairs = exists[:, None] * exists[None, :] * (1.0 - xp.eye(len(x)))
     norm = (x * x).sum(axis=1)
@@ -149,15 +197,20 @@ def geometry(xp: Xp, x: Array, exists: Array, used: Array, said: Array) -> Geome
         apart = (x[:, None, column] - x[None, :, column]) / _ADDITIVE_WIDTH
         alone = alone + used[column] * xp.exp(-0.5 * apart**2)
     additive = alone / xp.maximum(used.sum(), 1.0)
+    prior = _CONSTANT + 0.5 * additive + 0.5 * xp.exp(-relative / _NEAR[1] ** 2)
+    return Layout(near, prior)
+
+
+def judged(xp: Xp, lie: Layout, exists: Array, said: Array) -> Geometry:
+    """Configurations with what is said of them; the arguments are those of `geometry`."""
     count = xp.maximum(exists.sum(), 1.0)
     expected = said[:, :-1]
     expected = (expected - (expected * exists[:, None]).sum(axis=0) / count) * exists[:, None]
     opinion = xp.concatenate([expected, said[:, -1:] * exists[:, None]], axis=1)
     sure = xp.sqrt((opinion[:, 0] ** 2).sum() / count)
     liked = opinion[:, 0] / (sure + UNSURE)
-    prior = _CONSTANT + 0.5 * additive + 0.5 * xp.exp(-relative / _NEAR[1] ** 2)
-    prior = prior + _AGREES * liked[:, None] * liked[None, :]
-    return Geometry(near, prior, opinion, liked, sure)
+    prior = lie.prior + _AGREES * liked[:, None] * liked[None, :]
+    return Geometry(lie.near, prior, opinion, liked, sure)
 
 
 def at(xp: Xp, table: Array, index: Array) -> Array:
@@ -175,34 +228,51 @@ def _within(xp: Xp, low: float, value: Array, high: float) -> Array:
     return xp.minimum(xp.maximum(value, low), high)
 
 
-def features(xp: Xp, moment: Moment, shape: Geometry) -> tuple[Array, Array]:
+def features(
+    xp: Xp, moment: Moment, shape: Geometry, past: Past | None = None
+) -> tuple[Array, Array]:
     """Features of every arm, [K, F], and of the study, [G], in the order of `schema`.
 
     One decision is a hundred and more operations on arrays of a hundred numbers, and under NumPy
     the calls take the time: numbers that are treated alike are so together, as rows of an array.
+
+    Args:
+        xp: NumPy or JAX's twin of it.
+        moment: The moment.
+        shape: How the configurations lie, and what names tell.
+        past: `past_of` the moment, for whoever has it already.
     """
-    s = _stand(xp, moment, shape)
-    progress, slow = _progress(xp, s)
-    rivals, better = _rivals(xp, moment, s)
-    shown = xp.array([s.first, s.cur, 0.5 - better, _within(xp, 0.0, slow, 2.0)]) * s.seen
-    expected, behind = _expected(xp, moment, shape, s, shown)
+    p = past_of(xp, moment, shape.near) if past is None else past
+    untried = moment.exists * moment.open * (moment.n == 0)
+    horizon = xp.maximum(xp.minimum(moment.r, p.total - p.steps), 0.0)
+    now = _Present(untried, untried.sum(), horizon)
+    slow, ahead = _ahead(xp, moment, p, now)
+    shown = xp.array([p.first, p.cur, 0.5 - p.better, _within(xp, 0.0, slow, 2.0)]) * p.seen
+    expected, behind = _expected(xp, moment, shape, p, now, shown)
     named = {
-        **_standing(xp, moment, s),
-        **progress,
-        **rivals,
-        **_neighbours(xp, shape, s),
+        **p.arms,
+        **ahead,
         **expected,
-        "log_plateau": _plateau(xp, s),
-        **_opinions(xp, moment, shape, s, behind),
+        **_opinions(xp, moment, shape, p, behind),
+        "can_run": moment.open,
+        "latest": moment.last,
+        "untried": untried,
         "in_flight": moment.flying,
         "log_workers": xp.log2(1.0 * moment.workers) / 3.0 * moment.exists,
     }
     arms = _within(xp, -3.0, xp.array(_arm_order(named)), 3.0) * moment.exists
-    study = xp.array(_study_order(_study(xp, moment, s)))
+    study = xp.array(_study_order({**p.study, **_left(xp, moment, p, now)}))
     return arms.T, _within(xp, -3.0, study, 3.0)
 
 
-def _stand(xp: Xp, moment: Moment, shape: Geometry) -> _Standing:
+def past_of(xp: Xp, moment: Moment, near: Array) -> Past:
+    """What the curves have shown, and the features that follow from it alone.
+
+    Args:
+        xp: NumPy or JAX's twin of it.
+        moment: The moment; of it `q`, `n`, `total` and `exists`.
+        near: Weights of neighbours by width, [2, K, K].
+    """
     n = moment.n
     seen = moment.exists * (n > 0)
     once = xp.minimum(n, 1)
@@ -211,77 +281,73 @@ def _stand(xp: Xp, moment: Moment, shape: Geometry) -> _Standing:
     best = improved[0].max()
     scale = xp.maximum(best, _NOTHING)
     cur, first, *before = improved / scale
+    gained = cur - xp.array(before)
     passed = xp.arange(moment.q.shape[1])[:, None] <= xp.where(seen > 0, n, -1)
     total, steps, tried = 1.0 * moment.total, 1.0 * n, seen.sum()
-    untried = moment.exists * moment.open * (n == 0)
-    compared = xp.array([first, cur, shape.liked])
+    compared = xp.array([first, cur])
     mean = (compared * seen).sum(axis=1) / xp.maximum(tried, _TINY)
-    return _Standing(
+    apart = (compared - mean[:, None]) * seen
+    squares = (apart**2).sum(axis=1)
+    top, have = cur.max(), 1.0 * (best > _NOTHING)
+    curves = _Improved(seen, passed, xp.where(passed, moment.q.T / scale, -1.0), cur)
+    rivals, better = _rivals(xp, n, curves)
+    below_top, below_first = _log(xp, xp.array([1.0 - cur, first.max() - first]))
+    gains = _log(xp, gained) * seen
+    spent, slow, fast = xp.array([steps, seen * (first < 0.05), seen * (first > 0.5)]).sum(axis=1)
+    count = xp.maximum(tried, 1.0)
+    second = xp.where(cur < top - _TINY, cur, 0.0).max()
+    logs = xp.log1p(xp.array([spent, tried, total])) / xp.array([6.0, 5.0, 6.0])
+    return Past(
         seen=seen,
-        untried=untried,
         tried=tried,
-        fresh=untried.sum(),
-        passed=passed,
-        u=xp.where(passed, moment.q.T / scale, -1.0),
         cur=cur,
         first=first,
-        gained=cur - xp.array(before),
-        top=cur.max(),
-        have=1.0 * (best > _NOTHING),
+        gained=gained[2],
+        better=better,
+        top=top,
+        have=have,
         steps=steps,
-        horizon=xp.maximum(xp.minimum(moment.r, total - steps), 0.0),
         total=total,
-        mean=mean,
-        apart=(compared - mean[:, None]) * seen,
+        apart=apart,
+        squares=squares,
+        spent=spent,
+        arms={
+            "tried": seen,
+            "is_best": (cur >= top - _TINY) * seen,
+            "log_units": xp.log1p(steps) / 4.0,
+            "units_share": steps / total,
+            "improvement": cur,
+            "log_gap_to_best": below_top,
+            "first_improvement": first,
+            "log_gap_to_best_first": below_first * seen,
+            "log_gain_last_unit": gains[0],
+            "log_gain_last_quarter": gains[1],
+            "log_gain_last_half": gains[2],
+            "log_plateau": _plateau(xp, curves),
+            **rivals,
+            **_neighbours(xp, near, seen, apart),
+        },
+        study={
+            "any_improvement": have,
+            "log_spent": logs[0],
+            "log_tried": logs[1],
+            "log_full_units": logs[2],
+            "mean_improvement": mean[1],
+            "mean_first_improvement": mean[0],
+            "deviation_of_first_improvement": xp.sqrt(squares[0] / xp.maximum(tried, _TINY)),
+            "log_gap_to_second": _log(xp, top - second),
+            "share_slow_start": slow / count,
+            "share_fast_start": fast / count,
+            "longest_share": (steps * moment.exists).max() / total,
+        },
     )
 
 
-def _standing(xp: Xp, moment: Moment, s: _Standing) -> Named:
-    """How far each arm has come, and how far it can still go."""
-    steps, horizon, further, bought = xp.log1p(
-        xp.array([s.steps, s.horizon, s.horizon / (s.steps + 1.0), moment.r])
-    )
-    below_top, below_first = _log(xp, xp.array([1.0 - s.cur, s.first.max() - s.first]))
-    return {
-        "tried": s.seen,
-        "can_run": moment.open,
-        "latest": moment.last,
-        "is_best": (s.cur >= s.top - _TINY) * s.seen,
-        "log_units": steps / 4.0,
-        "units_share": s.steps / s.total,
-        "log_horizon": horizon / 4.0,
-        "horizon_share": s.horizon / s.total,
-        "log_horizon_by_units": further / 4.0,
-        "log_units_bought": bought / 6.0,
-        "improvement": s.cur,
-        "log_gap_to_best": below_top,
-        "first_improvement": s.first,
-        "log_gap_to_best_first": below_first * s.seen,
-    }
-
-
-def _progress(xp: Xp, s: _Standing) -> tuple[Named, Array]:
-    """How fast each arm improves and where that leads; and the slower of two guesses, [K]."""
-    doublings = xp.log2((s.steps + s.horizon + _TINY) / xp.maximum(s.steps, 1.0))
-    ahead = s.gained[2] * doublings  # nothing if untried
-    slow = s.cur + 0.5 * ahead
-    guesses = xp.maximum(xp.array([s.cur + ahead, slow]), 0.0)
-    unit, quarter, half = _log(xp, s.gained) * s.seen
-    return {
-        "log_gain_last_unit": unit,
-        "log_gain_last_quarter": quarter,
-        "log_gain_last_half": half,
-        "extrapolated_fast": guesses[0],
-        "extrapolated_slow": guesses[1],
-    }, slow
-
-
-def _rivals(xp: Xp, moment: Moment, s: _Standing) -> tuple[Named, Array]:
+def _rivals(xp: Xp, n: Array, s: _Improved) -> tuple[Named, Array]:
     """Each arm beside the others when they had had as much; and the part that was better, [K].
 
     What others had reached and gained since then is the same for all arms with t units.
     """
-    n = moment.n
     gains = xp.where(s.passed, s.cur - s.u, 0.0)  # [T + 1, K]
     rivals = s.passed.sum(axis=1)
     teachers = xp.concatenate([rivals[1:], xp.zeros(1)])
@@ -303,9 +369,9 @@ def _rivals(xp: Xp, moment: Moment, s: _Standing) -> tuple[Named, Array]:
     }, better
 
 
-def _neighbours(xp: Xp, shape: Geometry, s: _Standing) -> Named:
+def _neighbours(xp: Xp, near: Array, seen: Array, apart: Array) -> Named:
     """How arms with configurations like an arm's have done."""
-    found = xp.array([s.seen, s.apart[1], s.apart[0]]) @ shape.near  # symmetric, [2, 3, K]
+    found = xp.array([seen, apart[1], apart[0]]) @ near  # symmetric, [2, 3, K]
     crowd = found[:, 0]
     (cur, first), (wide_cur, wide_first) = found[:, 1:] / (crowd[:, None] + 0.5)
     counts = xp.log1p(crowd) / 3.0
@@ -319,17 +385,41 @@ def _neighbours(xp: Xp, shape: Geometry, s: _Standing) -> Named:
     }
 
 
+def _plateau(xp: Xp, s: _Improved) -> Array:
+    """For how long each arm has not improved, [K]."""
+    return xp.log1p((s.u >= s.cur - _TINY).sum(axis=0)) / 4.0 * s.seen
+
+
+def _ahead(xp: Xp, moment: Moment, p: Past, now: _Present) -> tuple[Array, Named]:
+    """The slower of two guesses of where each arm ends, [K]; and how far it can still go."""
+    horizon, further, bought = xp.log1p(
+        xp.array([now.horizon, now.horizon / (p.steps + 1.0), moment.r])
+    )
+    doublings = xp.log2((p.steps + now.horizon + _TINY) / xp.maximum(p.steps, 1.0))
+    ahead = p.gained * doublings  # nothing if untried
+    slow = p.cur + 0.5 * ahead
+    guesses = xp.maximum(xp.array([p.cur + ahead, slow]), 0.0)
+    return slow, {
+        "log_horizon": horizon / 4.0,
+        "horizon_share": now.horizon / p.total,
+        "log_horizon_by_units": further / 4.0,
+        "log_units_bought": bought / 6.0,
+        "extrapolated_fast": guesses[0],
+        "extrapolated_slow": guesses[1],
+    }
+
+
 def _expected(
-    xp: Xp, moment: Moment, shape: Geometry, s: _Standing, shown: Array
+    xp: Xp, moment: Moment, shape: Geometry, p: Past, now: _Present, shown: Array
 ) -> tuple[Named, Array]:
     """What a Gaussian process expects of each arm, given what tried arms have shown, [4, K].
 
     Its mean of anything that they show is linear in it: P y / σ². Beside it: by how much each arm
     is liked less than the best liked of those that can be tried, [K].
     """
-    expected = shown @ moment.covariance * (s.have / NOISE)
+    expected = shown @ moment.covariance * (p.have / NOISE)
     values = xp.concatenate([expected, shape.liked[None, :]])
-    highest = xp.where(s.untried > 0, values, -1e3).max(axis=1) * (s.fresh > 0)
+    highest = xp.where(now.untried > 0, values, -1e3).max(axis=1) * (now.fresh > 0)
     behind = highest[:, None] - values
     left = xp.maximum(moment.covariance.diagonal(), 0.0)
     expected = _within(xp, -2.0, expected, 2.0)
@@ -337,30 +427,24 @@ def _expected(
         "expected_first": expected[0],
         "behind_best_expected_first": behind[0],
         "prior_spread_left": xp.sqrt(left / shape.prior.diagonal()),
-        "untried": s.untried,
         "expected_improvement": expected[1],
         "behind_best_expected_improvement": behind[1],
         "expected_rank": expected[2],
         "behind_best_expected_rank": behind[2],
         "expected_extrapolation": expected[3],
-        "above_expected_improvement": s.cur - expected[1] * s.seen,
+        "above_expected_improvement": p.cur - expected[1] * p.seen,
     }, behind[4]
 
 
-def _plateau(xp: Xp, s: _Standing) -> Array:
-    """For how long each arm has not improved, [K]."""
-    return xp.log1p((s.u >= s.cur - _TINY).sum(axis=0)) / 4.0 * s.seen
-
-
-def _opinions(xp: Xp, moment: Moment, shape: Geometry, s: _Standing, behind: Array) -> Named:
+def _opinions(xp: Xp, moment: Moment, shape: Geometry, p: Past, behind: Array) -> Named:
     """What was expected of each arm, and whether what has been seen agrees.
 
     That is the correlation over the arms that were tried, less sure where these are few.
     """
-    shown, liked = s.apart[:2], s.apart[2]
-    squares = (s.apart**2).sum(axis=1)
-    alike = (shown * liked).sum(axis=1) / xp.sqrt(squares[:2] * squares[2] + _TINY)
-    first, cur = alike * s.tried / (s.tried + 4.0)
+    mean = (shape.liked * p.seen).sum() / xp.maximum(p.tried, _TINY)
+    liked = (shape.liked - mean) * p.seen
+    alike = (p.apart * liked).sum(axis=1) / xp.sqrt(p.squares * (liked**2).sum() + _TINY)
+    first, cur = alike * p.tried / (p.tried + 4.0)
     end, top, early, spread = 3.0 * shape.opinion.T
     sure, agrees_first, agrees = xp.array([3.0 * shape.sure, first, cur])[:, None] * moment.exists
     return {
@@ -376,32 +460,16 @@ def _opinions(xp: Xp, moment: Moment, shape: Geometry, s: _Standing, behind: Arr
     }
 
 
-def _study(xp: Xp, moment: Moment, s: _Standing) -> Named:
-    """The study as a whole: what is left, what was tried, how arms differ."""
+def _left(xp: Xp, moment: Moment, p: Past, now: _Present) -> Named:
+    """The study as a whole: what is left of the budget, and for how many arms."""
     left = (moment.r * moment.open * moment.exists).max()
-    arms, spent, slow, fast = xp.array(
-        [moment.exists, s.steps, s.seen * (s.first < 0.05), s.seen * (s.first > 0.5)]
-    ).sum(axis=1)
-    count = xp.maximum(s.tried, 1.0)
-    second = xp.where(s.cur < s.top - _TINY, s.cur, 0.0).max()
+    logs = xp.log1p(xp.array([left, left / p.total, now.fresh, left / (now.fresh + 1.0)]))
+    logs = logs / xp.array([6.0, 2.0, 6.0, 4.0])
     return {
-        "any_improvement": s.have,
-        "log_left": xp.log1p(left) / 6.0,
-        "log_left_trainings": xp.log1p(left / s.total) / 2.0,
-        "log_spent": xp.log1p(spent) / 6.0,
-        "spent_share": spent / (spent + left + 1.0),
-        "log_tried": xp.log1p(s.tried) / 5.0,
-        "tried_share": s.tried / xp.maximum(arms, 1.0),
-        "log_untried": xp.log1p(s.fresh) / 6.0,
-        "log_left_per_untried": xp.log1p(left / (s.fresh + 1.0)) / 4.0,
-        "log_full_units": xp.log1p(s.total) / 6.0,
-        "mean_improvement": s.mean[1],
-        "mean_first_improvement": s.mean[0],
-        "deviation_of_first_improvement": xp.sqrt(
-            (s.apart[0] ** 2).sum() / xp.maximum(s.tried, _TINY)
-        ),
-        "log_gap_to_second": _log(xp, s.top - second),
-        "share_slow_start": slow / count,
-        "share_fast_start": fast / count,
-        "longest_share": (s.steps * moment.exists).max() / s.total,
+        "log_left": logs[0],
+        "log_left_trainings": logs[1],
+        "spent_share": p.spent / (p.spent + left + 1.0),
+        "tried_share": p.tried / xp.maximum(moment.exists.sum(), 1.0),
+        "log_untried": logs[2],
+        "log_left_per_untried": logs[3],
     }

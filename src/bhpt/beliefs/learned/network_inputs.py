@@ -18,13 +18,24 @@ from bhpt.beliefs.learned.arm_opinions import (
     tokens_read,
     trust,
 )
-from bhpt.beliefs.learned.features import NOISE, Geometry, Moment, features, geometry
+from bhpt.beliefs.learned.features import (
+    NOISE,
+    Geometry,
+    Layout,
+    Moment,
+    Past,
+    features,
+    judged,
+    layout,
+    past_of,
+)
 from bhpt.beliefs.learned.looked_at import last_choice, looked_at
 from bhpt.beliefs.learned.weights import NetworkWeights
 from bhpt.beliefs.scale import starting_level
 from bhpt.beliefs.triangular import cholesky, solve_lower
-from bhpt.domain import FloatArray, IntArray, Slot, View
+from bhpt.domain import Curves, FloatArray, IntArray, Slot, View
 
+_NETWORKS = 2  # that look at arms of one study: one that chooses and one that predicts
 _FEW = 128  # arms whose covariance is followed from tried arm to tried arm
 
 
@@ -49,7 +60,7 @@ def see(view: View, trained: NetworkWeights) -> Sight:
     """The inputs of a network; names count only for one that was trained with names."""
     rows = looked_at(view, trained)
     moment, shape = observe(view, rows, trained)
-    arms, study = features(np, moment, shape)
+    arms, study = features(np, moment, shape, seen_past(view, moment, shape))
     return Sight(rows, moment, arms.astype(np.float32), study.astype(np.float32))
 
 
@@ -102,19 +113,15 @@ def observe(
     place = np.full(view.arms, -1)
     place[rows] = np.arange(len(rows))
     seen = np.flatnonzero(place[curves.visited] >= 0)
-    tried = place[curves.visited[seen]]
     before = last_choice(view).visited if settled is None else settled
     shape = _shape(view, rows, trained)
     latest = curves.visited[curves.reports[-1, 0]] if len(curves.reports) else -1
     flying = np.zeros(view.arms)
     flying[view.pending] = 1.0
-    longest = int(n.max(initial=0))
-    gained: Slot[FloatArray] = Slot("improvements")
+    gained: Slot[Improvements] = Slot("improvements", room=_NETWORKS)
     moment = Moment(
-        q=view.memory.recall(
-            gained,
-            (curves, view.unit, view.untrained, rows),
-            lambda: improvements(view, seen, tried, len(rows), longest),
+        q=view.memory.recall(gained, (rows, view.unit), lambda: Improvements(rows, view.unit)).of(
+            curves, starting_level(view)
         ),
         n=n,
         r=view.bought_now[rows].astype(float),
@@ -125,23 +132,50 @@ def observe(
         flying=flying[rows],
         workers=float(max(view.lanes, view.split)),
         covariance=_covariances(view, shape, trained).after(
-            tried, int(np.searchsorted(seen, before))
+            place[curves.visited[seen]], int(np.searchsorted(seen, before))
         ),
     )
     return moment, shape
 
 
+def seen_past(view: View, moment: Moment, shape: Geometry) -> Past:
+    """What the curves of some arms have shown: once a view, for all networks that look at them.
+
+    Args:
+        view: The study, with its memory.
+        moment: The state of the arms.
+        shape: How their configurations lie.
+    """
+    slot: Slot[Past] = Slot("past of arms", room=_NETWORKS)
+    inputs = (moment.q, moment.n, moment.total, shape.near)
+    return view.memory.recall(slot, inputs, lambda: past_of(np, moment, shape.near))
+
+
 def _shape(view: View, rows: IntArray, trained: NetworkWeights) -> Geometry:
     """Neighbourhoods and opinions, made once for a choice of arms and not for every decision."""
+    if view.earlier is not None:
+        return _shape_told(view, rows, trained)
+    slot: Slot[Geometry] = Slot("geometry of a choice of arms", trained)
+    inputs = (view.features, tokens_read(view, trained), view.started_with, rows)
+    return view.memory.recall(slot, inputs, lambda: _shape_told(view, rows, trained))
+
+
+def _shape_told(view: View, rows: IntArray, trained: NetworkWeights) -> Geometry:
+    """The same, made anew where configurations or what experts say of them have changed."""
     said = expected(view, rows, trained)
     slot: Slot[Geometry] = Slot("geometry", trained)
-    inputs = (view.features[rows], said)
-    return view.memory.recall(slot, inputs, lambda: _made_shape(*inputs))
+    configs = view.features[rows].astype(float)
+    exists = np.ones(len(rows))
+    return view.memory.recall(
+        slot, (configs, said), lambda: judged(np, _layout(view, configs, exists), exists, said)
+    )
 
 
-def _made_shape(configs: FloatArray, said: FloatArray) -> Geometry:
-    x = configs.astype(float)
-    return geometry(np, x, np.ones(len(x)), np.ones(x.shape[1]), said)
+def _layout(view: View, configs: FloatArray, exists: FloatArray) -> Layout:
+    """How configurations lie: once for all networks that look at them."""
+    slot: Slot[Layout] = Slot("layout of arms", room=_NETWORKS)
+    used = np.ones(configs.shape[1])
+    return view.memory.recall(slot, (configs,), lambda: layout(np, configs, exists, used))
 
 
 def _covariances(view: View, shape: Geometry, trained: NetworkWeights) -> "Covariances":
@@ -209,27 +243,68 @@ def after_trying(prior: FloatArray, tried: IntArray) -> FloatArray:
     return left
 
 
-def improvements(
-    view: View, seen: IntArray, tried: IntArray, looked: int, longest: int
-) -> FloatArray:
-    """q, zero where not observed, [R, longest + 1] (at least two columns).
+class Improvements:
+    """q of some arms, followed from report to report.
+
+    Only arms whose curves have become longer are worked out anew. What was asked for before
+    changes no bit of it.
 
     Args:
-        view: The study.
-        seen: Rows of the curves of arms that are looked at, [V].
-        tried: Where these arms are among those looked at, [V].
-        looked: How many these are, R.
-        longest: The most units that any of them has had.
+        rows: Which arms, [R].
+        unit: Epochs in a unit.
     """
-    curves, unit = view.curves, view.unit
-    q = np.zeros((max(longest, 1) + 1, looked))
-    if longest:
-        stop = min(longest * unit, curves.longest)
-        losses = curves.losses[seen, :stop]
-        usable = (np.arange(stop) < curves.counts[seen][:, None]) & np.isfinite(losses)
-        start = starting_level(view)
-        gained = np.where(usable, start - losses, 0.0)
-        gained = np.maximum.accumulate(np.maximum(gained, 0.0), axis=1)
-        ends = np.minimum(np.arange(unit, longest * unit + 1, unit), stop) - 1
-        q[1:, tried] = gained.T.take(ends, axis=0)
-    return q.T  # features run over units first
+
+    def __init__(self, rows: IntArray, unit: int) -> None:
+        self._rows = rows
+        self._unit = unit
+        self._record: object = None
+        self._start = np.nan
+        self._counts = np.zeros(len(rows), np.int64)
+        self._q = np.zeros((2, len(rows)))
+        self._told = self._q.T
+
+    def of(self, curves: Curves, start: float) -> FloatArray:
+        """q, zero where not observed, [R, units of the longest + 1] (at least two columns).
+
+        Args:
+            curves: Of all arms.
+            start: The loss from which improvements are counted.
+        """
+        counts = curves.count_by_arm[self._rows]
+        if curves.record is not self._record or start != self._start:
+            self._counts = np.zeros_like(counts)
+            self._q = np.zeros((2, len(counts)))
+        changed = np.flatnonzero(counts != self._counts)
+        if len(changed) or curves.record is not self._record or start != self._start:
+            longest = -(-int(counts.max(initial=0)) // self._unit)
+            q = np.zeros((max(longest, 1) + 1, len(counts)))
+            shared = min(len(q), len(self._q))
+            q[:shared] = self._q[:shared]
+            q[:, changed] = 0.0
+            tried = changed[counts[changed] > 0]
+            rows = curves.rows(self._rows[tried])
+            q[1 : longest + 1, tried] = improvements(curves, rows, self._unit, longest, start)
+            self._record, self._start, self._counts, self._q = curves.record, start, counts, q
+            self._told = q.T  # features run over units first
+        return self._told
+
+
+def improvements(
+    curves: Curves, rows: IntArray, unit: int, longest: int, start: float
+) -> FloatArray:
+    """Improvements of some arms after each of so many units, [longest, A].
+
+    Args:
+        curves: Of all arms.
+        rows: Rows of these arms in the curves, [A].
+        unit: Epochs in a unit.
+        longest: Units; at least as many as each of the arms has had.
+        start: The loss from which improvements are counted.
+    """
+    stop = min(longest * unit, curves.longest)
+    losses = curves.losses[rows, :stop]
+    usable = (np.arange(stop) < curves.counts[rows][:, None]) & np.isfinite(losses)
+    gained = np.where(usable, start - losses, 0.0)
+    gained = np.maximum.accumulate(np.maximum(gained, 0.0), axis=1)
+    ends = np.minimum(np.arange(unit, longest * unit + 1, unit), stop) - 1
+    return np.asarray(gained.T.take(ends, axis=0))
