@@ -181,7 +181,7 @@ class NodeSlot:
         """Submit a job and look after it until it has ended."""
         paid = None if job.paid_s is None else job.paid_s - self._moved_in_s
         try:
-            self._executor.submit(replace(job, paid_s=paid))
+            self._executor.submit(replace(job, paid_s=paid, worker=None))
         except TrainerGone as error:
             return Report(job.attempt, job.arm, Failure(FailureKind.CRASHED, str(error)))
         looked = float("-inf")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _SILENT_S = 20.0  # after a job had to be dead: then its actor is given up
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 30.0  # before another actor is asked for
+_LONGEST = 200  # characters of a message
 _LOOK_S = 1.0  # between two looks at what a job prints
 _THREADS = 4  # of an actor: a job, and those who ask about it
 
@@ -306,4 +307,10 @@ def _is_setup(error: Exception) -> bool:
 
 
 def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
+    """What happened, without Ray's frames where our own code on a node has raised."""
+    from ray.exceptions import RayTaskError
+
+    if isinstance(error, RayTaskError) and isinstance(error.cause, Exception):
+        error = error.cause
+        return " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST]
+    return " ".join(str(error).split())[:_LONGEST]

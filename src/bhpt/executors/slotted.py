@@ -175,8 +175,8 @@ class SlottedExecutor(Closing, ABC, Generic[S]):
         if job.resume.live:
             found = self._holder(job.arm, job.done)
         else:
-            meant = None if job.worker is None else self._slots[job.worker]
-            found = meant if meant is not None and meant.is_free else self._idlest()
+            meant = (slot for slot in self._slots if slot.index == job.worker and slot.is_free)
+            found = next(meant, None) or self._idlest()
         if found is None:
             raise TrainerGone(f"no trainer of arm {job.arm} is alive at epoch {job.done}")
         return found

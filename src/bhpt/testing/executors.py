@@ -284,7 +284,14 @@ class ExecutorContract:
             assert slots[attempt] == said
         assert sorted(one.slot for one in executor.running()) == [0, 1]
         assert executor.worker_for(5, Resume()) is None
-        collect(executor, 2)
+        assert all(report.failure is None for report in collect(executor, 2))
+
+    def test_a_job_for_a_worker_that_is_not_there_runs_elsewhere(
+        self, world: ExecutorWorld
+    ) -> None:
+        """A study may have had more workers in an earlier session."""
+        report = run(world.executor(), replace(world.job(1), worker=3))
+        assert report.failure is None
 
     def test_losses_that_are_no_numbers_are_kept(self, world: ExecutorWorld) -> None:
         """They mean that training has diverged."""
