@@ -9,6 +9,7 @@ import pytest
 from scipy.special import logsumexp, ndtri
 from scipy.stats import multivariate_normal
 
+from bhpt.beliefs.expected_min import deviation_of_gain, expected_min
 from bhpt.beliefs.hypers import Hypers, Structure
 from bhpt.beliefs.kernels import asymptote_covariance
 from bhpt.beliefs.shape_belief import ShapeBelief, ShapeFit, ShapeSetting
@@ -24,6 +25,7 @@ from bhpt.beliefs.shape_posterior import ShapePosterior
 from bhpt.beliefs.shape_prior import LEARNED, SHAPES, STUDIES
 from bhpt.beliefs.shapes import Shape, kept_epochs
 from bhpt.domain import Curves, FloatArray, Memory, View
+from bhpt.policies.action_values import best_other
 
 EPOCHS = 8
 ALONE = Structure("none")
@@ -50,6 +52,7 @@ class Fixed(ShapeBelief):
     hypers: Hypers = INDEPENDENT
     changing: float = 0.0
     telling: float = np.inf
+    concentration: float = np.inf
 
     def _fit(self, view: View) -> ShapeFit:
         del view
@@ -136,7 +139,8 @@ def test_so_many_epochs_of_a_curve_count_for_its_shape() -> None:
     parts = posterior(Fixed(telling=2.0), moment).at(np.full(4, 7))
     for arm, n in enumerate((3, 1, 5)):
         weights, means, _ = oracle(np.log(moment.curves.of_arm(arm)), n, 7)
-        tempered = KIND * (weights / KIND) ** min(1.0, 2 / n)
+        least = min(1.0, 2 / n)
+        tempered = KIND * (weights / KIND) ** (least + (1 - least) * n / EPOCHS)
         np.testing.assert_allclose(parts.weights[arm], tempered / tempered.sum(), atol=1e-9)
         np.testing.assert_allclose(parts.means[arm], means, atol=1e-9)
     np.testing.assert_allclose(parts.weights[3], KIND)
@@ -146,8 +150,10 @@ def test_first_epochs_share_their_say_and_whole_curves_count_in_full() -> None:
     np.testing.assert_allclose(witness_powers(np.zeros(30)), 1.5 / 30)
     np.testing.assert_allclose(witness_powers(np.zeros(1)), 1.0)
     assert len(witness_powers(np.zeros(0))) == 0
+    far = witness_powers(np.append(np.zeros(29), 0.1))  # one curve shows what first epochs lead to
+    np.testing.assert_allclose(far, np.append(np.full(29, 2.5 / 30), 2.5 / 30 + 0.1 * 27.5 / 30))
     few = witness_powers(np.array([0.0, 0.5, 1.0, 0.0]))
-    np.testing.assert_allclose(few, [0.375, 0.6875, 1.0, 0.375])
+    np.testing.assert_allclose(few, 1.0)
 
 
 def test_a_study_weighs_its_curves_by_their_powers() -> None:
@@ -246,14 +252,8 @@ def enumerated(moment: View, arm: int, t: int) -> tuple[float, float]:
     return average, float(weights @ (np.array(variances) + np.array(means) ** 2)) - average**2
 
 
-def test_correlated_arms_are_near_the_oracle_that_enumerates_all_shapes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """One round of messages between arms is an approximation: it must be a close one.
-
-    Shapes of near arms count as prior only in the belief, so that is switched off here.
-    """
-    monkeypatch.setattr("bhpt.beliefs.shape_belief._OWN", 1e9)
+def test_correlated_arms_are_near_the_oracle_that_enumerates_all_shapes() -> None:
+    """One round of messages between arms is an approximation: it must be a close one."""
     moment = view((4, 2, 0), seed=1)
     found = posterior(Fixed(Structure("matern52"), hypers=ALIKE), moment).at(np.full(3, EPOCHS - 1))
     alone = posterior(Fixed(), moment).at(np.full(3, EPOCHS - 1))
@@ -265,6 +265,43 @@ def test_correlated_arms_are_near_the_oracle_that_enumerates_all_shapes(
         assert spread == pytest.approx(variance, rel=0.15)
         if arm == 2:  # nothing of its own: all that it knows comes from the others
             assert here < 0.3 * abs(alone.mean[arm] - mean)
+
+
+def polya(shapes: tuple[int, ...], concentration: float) -> float:
+    """Log probability of the shapes of all arms when each counts for those after it."""
+    counts, total = concentration * KIND, 0.0
+    for g in shapes:
+        total += float(np.log(counts[g] / counts.sum()))
+        counts = counts + np.eye(len(KIND))[g]
+    return total
+
+
+def test_the_shapes_of_a_study_are_near_the_oracle_that_enumerates_them_all() -> None:
+    """Every arm counts for how often shapes occur: shapes drawn from a Dirichlet, summed out."""
+    moment, c = view((4, 4, 4, 0), seed=2), 2.0
+    found = posterior(Fixed(concentration=c), moment).weights[3]
+    densities = []
+    for arm in range(3):
+        values = np.log(moment.curves.of_arm(arm))
+        shaped = (multivariate_normal(m[:4], v[:4, :4]) for m, v in map(gaussian, FEW))
+        densities.append([one.logpdf(values) for one in shaped])
+    log_weights, last = [], []
+    for shapes in product(range(len(FEW)), repeat=4):
+        seen = sum(densities[arm][g] for arm, g in enumerate(shapes[:3]))
+        log_weights.append(seen + polya(shapes, c))
+        last.append(shapes[3])
+    weights = np.exp(np.array(log_weights) - logsumexp(log_weights))
+    exact = np.bincount(last, weights)
+    assert np.abs(found - exact).max() < 0.4 * np.abs(KIND - exact).max()
+
+
+def test_a_deviation_is_found_by_what_it_gains() -> None:
+    rng = np.random.default_rng(0)
+    deviation = np.exp(rng.standard_normal(200))
+    gap = deviation * rng.uniform(-1.5, 1.5, 200)
+    gain = -expected_min(-gap, deviation, np.zeros(200))
+    found = deviation_of_gain(gap, gain, deviation * rng.uniform(0.6, 1.6, 200))
+    np.testing.assert_allclose(found, deviation, rtol=1e-6)
 
 
 def test_units_in_flight_leave_means_and_narrow_variances() -> None:
@@ -282,12 +319,21 @@ def test_units_in_flight_leave_means_and_narrow_variances() -> None:
 def test_moves_shrink_to_nothing_and_never_exceed_what_is_open() -> None:
     found = posterior(Fixed(), view((4, 2, 0, 7)))
     ends = found.ends(np.array([4, 6, 8, 1]))
+    all_of_it = found.moves(ends, 8)
     for epochs in (1, 2, 4, 8):
         moves = found.moves(ends, epochs)
-        assert np.all(moves.own**2 <= ends.variance * (1 + 1e-9))
+        assert np.all(moves.own <= all_of_it.own * (1 + 1e-9))
         assert np.all(moves.own > 0)
-    all_of_it = found.moves(ends, 8)
-    np.testing.assert_allclose(all_of_it.own**2, ends.variance, rtol=1e-6)
+
+
+def test_units_that_show_the_end_are_worth_what_knowing_it_is() -> None:
+    """As far as a Gaussian goes: E min{c, N(μ, δ²)} is E min{c, ν}, c the best of the others."""
+    found = posterior(Fixed(), view((4, 2, 0, 7)))
+    horizon = np.array([4, 6, 8, 1])
+    ends = found.ends(horizon)
+    other = best_other(ends.mean)
+    gaussian = expected_min(ends.mean, found.moves(ends, 8).own, other)
+    np.testing.assert_allclose(gaussian, found.mean_at_most(horizon, other), rtol=1e-6)
 
 
 def test_a_unit_settles_less_of_the_shape_where_curves_may_change_it() -> None:
@@ -373,6 +419,22 @@ def test_an_arm_that_learns_nothing_moves_no_other() -> None:
     deviation = np.sqrt(found.asymptotes.variance)
     assert np.all(np.abs(reach) <= deviation * (1 + 1e-9))
     assert abs(reach[0, 2]) < 0.1 * abs(reach[2, 1])
+
+
+def test_arms_are_told_apart_on_their_way_down_to_the_untrained_loss() -> None:
+    """Where curves start above ℓ_0 what they gain on the way counts."""
+    fast, slow = 6 * np.exp(-0.5 * np.arange(5)), 6 * np.exp(-0.05 * np.arange(5))
+    moment = View(
+        Curves.of([fast.tolist(), slow.tolist(), [6.0], []], 20),
+        1,
+        20.0,
+        np.ones(4),
+        np.zeros((4, 1)),
+        untrained=0.7,
+    )
+    for structure in (ALONE, Structure("matern52")):
+        ends = ShapeBelief(structure).predict(moment).mean()
+        assert ends[0] < 0.7 < ends[1] < 6
 
 
 def test_ends_are_losses_between_nothing_and_an_untrained_model() -> None:

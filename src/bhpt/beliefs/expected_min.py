@@ -3,6 +3,7 @@
 Notation:
     Z  standard normal      φ, Φ  its density and distribution function
     E min{X, c} for X ~ N(μ, σ²) is c - σ (sΦ(s) + φ(s)) with s = (c - μ)/σ
+    σ(μ, c, g) is the deviation for which it is g below c, E (c - X)⁺ = g
     E min{e^X, c}^p is e^{pμ + p²σ²/2} Φ(s - pσ) + c^p Φ(-s) with s = (log c - μ)/σ
 """
 
@@ -12,6 +13,8 @@ from scipy.special import log_ndtr, ndtr
 from bhpt.domain import FloatArray
 
 _SURE = 1e-12  # a smaller deviation is none
+_STEPS = 8  # of Newton's method
+_LEAST_GUESSED, _MOST_GUESSED = 1e-3, 3.0  # bounds of a deviation, as parts of a first guess
 
 
 def density(z: FloatArray) -> FloatArray:
@@ -31,6 +34,27 @@ def expected_min(mean: FloatArray, deviation: FloatArray, other: FloatArray) -> 
     s = gap / sigma
     improved = np.where(there, other, 0.0) - sigma * (s * ndtr(s) + density(s))
     return np.where(there, improved, np.minimum(mean, other))
+
+
+def deviation_of_gain(gap: FloatArray, gain: FloatArray, about: FloatArray) -> FloatArray:
+    """σ for which E (c - X)⁺ is `gain`, X ~ N(c - gap, σ²); shapes broadcast.
+
+    The gain is convex in σ and grows with it, so Newton's steps come down to the root once they
+    are above it.
+
+    Args:
+        gap: c - μ.
+        gain: What X is expected to be below c, at least max(gap, 0).
+        about: A first guess; the result lies between a thousandth of it and three times it.
+    """
+    least, most = _LEAST_GUESSED * about, _MOST_GUESSED * about
+    sigma = np.maximum(about, _SURE)
+    for _ in range(_STEPS):
+        s = gap / sigma
+        slope = np.maximum(density(s), _SURE)
+        sigma = np.clip(sigma - (sigma * (s * ndtr(s) + density(s)) - gain) / slope, least, most)
+        sigma = np.maximum(sigma, _SURE)
+    return np.minimum(sigma, most)
 
 
 def expected_min_exp(mean: FloatArray, deviation: FloatArray, log_most: FloatArray) -> FloatArray:

@@ -126,16 +126,15 @@ def starting_level(view: View) -> float:
     is gained on the way down to ℓ_0 tells arms apart, too. An arm that has failed, or is very far
     above ℓ_0, counts as one at ℓ_0 here.
     """
-    if view.untrained is None:
-        return view.curves.untrained
     inputs = (view.curves, view.untrained, view.unit)
     slot: Slot[float] = Slot("starting level")
-    return view.memory.recall(slot, inputs, lambda: _level_of_first_units(*inputs))
+    return view.memory.recall(slot, inputs, lambda: level_of_first_units(*inputs))
 
 
-def _level_of_first_units(curves: Curves, start: float, unit: int) -> float:
-    """The middle one of the losses after each arm's first unit, but at least ℓ_0."""
-    if not len(curves.visited):
+def level_of_first_units(curves: Curves, untrained: float | None, unit: int) -> float:
+    """`starting_level` of some curves, whose first unit has so many epochs."""
+    start = untrained_loss(curves, untrained)
+    if untrained is None or not len(curves.visited):
         return start
     firsts = curves.losses[:, :unit]
     seen = np.arange(firsts.shape[1]) < curves.counts[:, None]

@@ -1,16 +1,20 @@
 """The belief in which every arm has a shape of its own: scale, infer the study, predict.
 
-Arms that are alike inform each other twice: their ends are correlated through the kernel of their
-configurations, and the shapes of near arms count as prior for an arm's own. Given the ends of the
-other arms, an arm's posterior over shape and end is exact; what an arm tells the others about its
-end is passed on as a Gaussian of the same mean and variance (one round of expectation propagation,
-which is exact where arms are independent).
+Curves fall from the untrained loss ℓ_0, or from where most of them start if that is above it.
+
+Arms inform each other twice: the ends of arms that are alike are correlated through the kernel of
+their configurations, and how often shapes occur in the study is learnt from the shapes of all of
+its arms, those of near ones counting most. Given the ends of the other arms, an arm's posterior
+over shape and end is exact; what an arm tells the others about its end is passed on as a Gaussian
+of the same mean and variance (one round of expectation propagation, which is exact where arms are
+independent).
 
 Notation (beside that of `shape_evidence` and `shape_posterior`):
     λ̃, γ̃      Gaussian message of an arm's curve about its end, as λ and γ in `asymptotes`
     m̄, v̄      mean and variance of an arm's end given all other arms' messages
-    π(x_k)    prior weights of the shapes for arm k: (c π_κ + Σ_j ρ_kj w_j) / (c + Σ_j ρ_kj), with
-              ρ_kj the correlation of two arms' ends and w_j the shape probabilities of arm j
+    π(x_k)    prior weights of the shapes for arm k: (c π_κ + Σ_j n_kj w_j) / (c + Σ_j n_kj), with
+              w_j the shape probabilities of arm j, n_kj = 1 + 4 ρ_kj and ρ_kj the correlation of
+              two arms' ends
 """
 
 import hashlib
@@ -24,7 +28,7 @@ from bhpt.beliefs.asymptotes import Asymptotes
 from bhpt.beliefs.hypers import Hypers, Sampling, Structure
 from bhpt.beliefs.kernels import correlation
 from bhpt.beliefs.likeness import LikenessTarget, Messages, prior_likeness
-from bhpt.beliefs.scale import Scale, Scaled
+from bhpt.beliefs.scale import Scale, Scaled, level_of_first_units
 from bhpt.beliefs.shape_ends import ShapeEnds
 from bhpt.beliefs.shape_evidence import (
     TELLING,
@@ -49,7 +53,9 @@ _SAMPLING = Sampling(samples=6, burn=6, thin=1, step=1.0, outs=6)
 _LEAST_INFORMATION = 1e-6  # of a message, relative to what is known of an end without it
 _CHANGING = 0.2
 _FARTHER = 2.0  # times as far from m as its posterior mean may the mean of a message lie
-_OWN = 4.0  # c: near arms that count as much as the kind of the study
+_CONCENTRATION = 8.0  # c
+_NEAR = 4.0  # arms that one exactly like an arm counts for, beside itself, if ρ is 1
+_NEGLIGIBLE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,8 @@ class ShapeBelief:
             epochs fit one shape or another by chance, or before a learning rate is lowered, so
             what they say of the shape is taken for less than certain.
         telling: Epochs of a curve that count for its shape: see `shape_evidence`.
+        concentration: c, arms that count as much as the kind of the study for how often shapes
+            occur in it: an infinite one takes every arm's shape for drawn from the kind alone.
     """
 
     structure: Structure = CORRELATED
@@ -103,6 +111,7 @@ class ShapeBelief:
     sampling: Sampling = _SAMPLING
     changing: float = _CHANGING
     telling: float = TELLING
+    concentration: float = _CONCENTRATION
 
     def predict(self, view: View) -> ShapeEnds:
         """The ends of all arms within their horizons, as losses."""
@@ -117,7 +126,7 @@ class ShapeBelief:
         return view.memory.recall(slot, (view,), lambda: self._condition(view))
 
     def _condition(self, view: View) -> ShapeMixture:
-        scaled = _SCALE.apply(view.curves, view.untrained)
+        scaled = _SCALE.apply(view.curves, self._level(view))
         memory = self._memory(view)
         grid = self._grid(memory, view.curves.epochs, scaled.start)
         fit = self._fit(view)
@@ -221,18 +230,32 @@ class ShapeBelief:
     ) -> FloatArray:
         """π(x) of every arm, [K, G]."""
         visited = view.curves.visited
-        if not self.structure.correlated or not len(visited):
-            return np.repeat(kind[None], view.arms, axis=0)
-        near = hypers.rho * correlation(
-            self.structure.kernel, hypers.lengths, view.features, view.features[visited]
-        )
-        near[visited, np.arange(len(visited))] = 0.0
-        shared: FloatArray = (_OWN * kind + near @ weights) / (_OWN + near.sum(axis=1)[:, None])
-        return shared
+        counted = np.ones((view.arms, len(visited)))
+        if self.structure.correlated and len(visited):
+            counted += (
+                _NEAR
+                * hypers.rho
+                * correlation(
+                    self.structure.kernel, hypers.lengths, view.features, view.features[visited]
+                )
+            )
+        counted[visited, np.arange(len(visited))] = 0.0
+        told = counted.sum(axis=1)[:, None]
+        seen = counted @ weights / np.maximum(told, _NEGLIGIBLE)
+        priors: FloatArray = kind + told / (self.concentration + told) * (seen - kind)
+        return priors
+
+    def _fitted(self, view: View) -> Curves:
+        """The curves as they were when settings were last drawn."""
+        return view.curves.first(self.sampling.last_fit(len(view.curves.reports)))
+
+    def _level(self, view: View) -> float:
+        """The loss that curves fall from, as it was seen when settings were last drawn."""
+        return level_of_first_units(self._fitted(view), view.untrained, view.unit)
 
     def _fit(self, view: View) -> ShapeFit:
         """The settings that the schedule asks for at this moment, from memory or made anew."""
-        curves = view.curves.first(self.sampling.last_fit(len(view.curves.reports)))
+        curves = self._fitted(view)
         key = _digest(curves, view)
         memory = self._memory(view)
         if key not in memory.fits:
@@ -242,7 +265,7 @@ class ShapeBelief:
     def _sampled(self, view: View, curves: Curves) -> ShapeFit:
         """Slice sample the study, then how alike arms go together."""
         sampling = self.sampling
-        scaled = _SCALE.apply(curves, view.untrained)
+        scaled = _SCALE.apply(curves, self._level(view))
         grid = self._grid(self._memory(view), curves.epochs, scaled.start)
         rows = _projected(grid, curves, scaled, None)
         target = StudyTarget(self.studies, rows, witness_powers(rows.parts), self.telling)
@@ -340,5 +363,6 @@ def _digest(curves: Curves, view: View) -> bytes:
     seen = curves.losses[:, : curves.longest][curves.observed]
     for array in (curves.visited, curves.reports, seen):
         parts.update(np.ascontiguousarray(array).tobytes())
-    parts.update(repr((view.seed, view.untrained, curves.epochs, view.features.shape)).encode())
+    told = (view.seed, view.untrained, view.unit, curves.epochs, view.features.shape)
+    parts.update(repr(told).encode())
     return parts.digest()

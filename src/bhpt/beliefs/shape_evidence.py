@@ -6,10 +6,11 @@ Notation:
     κ       kind of study: how often each shape occurs in it, π_κ [G];  ϖ_κ  how often the kind does
     p(y_k | g, θ)  closed form: given its shape g a curve is Gaussian
     p(θ, κ | y) ∝ p(θ) ϖ_κ Π_k (Σ_g π_κg p(y_k | g, θ))^ω_k
-    x_k     part of a full training that curve k shows;  ω_k = ω + (1 - ω) x_k, ω = min(1, 1.5/V)
+    x_k     part of a full training that curve k shows;  ω_k = ω + (1 - ω) x_k, x* = max x,
+            ω = min(1, (1.5 + 10 x*)/V)
     n, e    epochs of a curve; and how many of them count for its shape
-    η = min(1, e/n)  power of what a curve says of its shape: p(y | g) = p* (p(y | g) / p*)^η, with
-            p* its density under the shape that fits best
+    η = ϵ + (1 - ϵ) x_k, ϵ = min(1, e/n)  power of what a curve says of its shape:
+            p(y | g) = p* (p(y | g) / p*)^η, with p* its density under the shape that fits best
 
 A curve that stays where it started fits any A, so its epochs are taken in units of A.
 
@@ -20,7 +21,8 @@ was seen to its end counts in full: it says what first epochs only hint at.
 
 The power η: epochs next to each other differ from every shape of the list in the same direction,
 too. Without it six smooth epochs of three hundred are sure of one shape, whichever fits best by
-chance, and so of an end far from all others.
+chance, and so of an end far from all others. Here, too, a curve that was seen to its end counts in
+full: what is left of it is little, and what it says of the shapes of the study is much.
 """
 
 from dataclasses import dataclass
@@ -33,6 +35,7 @@ from bhpt.domain import BoolArray, FloatArray
 
 _LOG_2PI = float(np.log(2 * np.pi))
 _WITNESSES = 1.5  # first epochs of all curves of a study together count as so many curves at most
+_MORE_WITNESSES = 10.0  # and so many more once one curve has been seen to its end
 TELLING = 3.0  # e
 _FARTHEST = 6.0  # prior deviations of θ that are looked at
 _NO_WEIGHT = 1e-300
@@ -120,14 +123,16 @@ def by_shape(
 def _tempered(log_density: FloatArray, rows: ShapeRows, telling: float) -> FloatArray:
     """Log densities with what tells shapes apart to the power η, [V, G]."""
     best = log_density.max(axis=1, keepdims=True)
-    power = np.minimum(1.0, telling / np.maximum(rows.counts, 1))[:, None]
+    least = np.minimum(1.0, telling / np.maximum(rows.counts, 1))
+    power = (least + (1 - least) * rows.parts)[:, None]
     tempered: FloatArray = best + power * (log_density - best)
     return tempered
 
 
 def witness_powers(parts: FloatArray) -> FloatArray:
     """ω_k of every row, [V], from x, [V]."""
-    least = min(1.0, _WITNESSES / max(1, len(parts)))
+    witnesses = _WITNESSES + _MORE_WITNESSES * float(parts.max(initial=0.0))
+    least = min(1.0, witnesses / max(1, len(parts)))
     powers: FloatArray = least + (1 - least) * parts
     return powers
 

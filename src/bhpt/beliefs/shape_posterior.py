@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from bhpt.beliefs.asymptotes import Asymptotes
-from bhpt.beliefs.expected_min import exp_moments, expected_min_exp
+from bhpt.beliefs.expected_min import deviation_of_gain, exp_moments, expected_min_exp
 from bhpt.beliefs.posterior import GaussianEnds, Moves, lowest
 from bhpt.beliefs.shape_grid import ShapeGrid, ShapeRows
 from bhpt.domain import FloatArray, IntArray
@@ -65,11 +65,13 @@ def _average(weights: FloatArray, values: FloatArray) -> FloatArray:
     return found
 
 
-def _slope(ends: GaussianEnds, parts: ShapeParts) -> FloatArray:
-    """Deviation of ν as a relative loss by that of its logarithm, [K]."""
-    spread = parts.within + parts.between
-    slope: FloatArray = np.sqrt(ends.variance / np.where(spread > 0, spread, 1.0))
-    return slope
+def _best_other(mean: FloatArray) -> FloatArray:
+    """Lowest mean of all other arms, [K]; a single arm has itself."""
+    if len(mean) == 1:
+        return mean
+    first, second = np.partition(mean, 1)[:2]
+    others: FloatArray = np.where(mean == first, second, first)
+    return others
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,6 +217,28 @@ class ShapePosterior:
         times[self.visited] = lowest(self.table, stops[self.visited])[0]
         return times
 
+    def _slope(self, ends: GaussianEnds) -> FloatArray:
+        """Deviation of ν as a relative loss by that of its logarithm, [K].
+
+        What a loss is worth lies below the best of the others, c: the deviation is that of the
+        Gaussian of the same mean that is as far below c as ν is, E min{N, c} = E min{ν, c}. That
+        of ν itself comes mostly from how bad an arm may turn out, which costs nothing.
+        """
+        there = np.isfinite(ends.mean)
+        deviation = np.sqrt(ends.variance)
+        other = np.where(there, _best_other(ends.mean), 1.0)
+        other = np.where(np.isfinite(other), other, 1.0)
+        parts = self.at(self.times(ends))
+        bound = np.minimum(self.reached, np.log(other))[:, None]
+        lower = _average(
+            self.weights, expected_min_exp(parts.means, np.sqrt(parts.variances), bound)
+        )
+        gap = np.where(there, other - ends.mean, 0.0)
+        found = deviation_of_gain(gap, other - lower, deviation)
+        spread = parts.within + parts.between
+        slope: FloatArray = found / np.sqrt(np.where(spread > 0, spread, 1.0))
+        return slope
+
     def moves(self, ends: GaussianEnds, epochs: int) -> Moves:
         """How the next `epochs` epochs of an arm will move its own end and the others'."""
         times, last = self.times(ends), self._last(epochs)
@@ -223,7 +247,7 @@ class ShapePosterior:
         then = _average(self.weights, self._variances(times, last + 1, end_variance))
         settled = np.where(times <= last, 1.0, self._settled(last))
         own = np.maximum(now.within - then + settled * now.between, 0.0)
-        own = np.sqrt(own) * _slope(ends, now)
+        own = np.sqrt(own) * self._slope(ends)
         return Moves(own, self._pull(end_variance, settled))
 
     def _pull(self, end_variance: FloatArray, settled: FloatArray) -> FloatArray:
@@ -271,7 +295,7 @@ class ShapePosterior:
         """How far E ν_k moves with the logarithm of the end of a full training, [K]."""
         times = self.times(ends)
         along = _average(self.weights, self.grid.omega[:, self.counts, times].T)
-        return along * _slope(ends, self.at(times))
+        return along * self._slope(ends)
 
     @property
     def correlated(self) -> bool:
