@@ -20,7 +20,7 @@ from bhpt.spaces import encode_tokens, infer_ranges
 from tests.policies.test_staged import PARTS, Says
 
 # of the nameless parts 1 is first, 2 last, 3 where budgets are large
-POLICY = DefaultPolicy(Says(7), Says(5), PARTS, Learned().names_tell)
+POLICY = DefaultPolicy(Says(7), Says(5), Says(None), PARTS, Learned().names_tell)
 
 
 def view_of(name: str, left: float, done: int = 0) -> View:
@@ -71,8 +71,30 @@ def test_a_large_budget_asks_for_it_every_second_unit() -> None:
 
 
 def test_a_second_opinion_that_promises_nothing_is_not_taken() -> None:
-    silent = DefaultPolicy(Says(7), Says(None), PARTS, Learned().names_tell)
+    silent = replace(POLICY, second=Says(None))
     assert decided(view_of("learning_rate", 30.0, 2), silent) == 7
+
+
+@pytest.mark.parametrize(("tried", "arm"), [(0, 7), (1, 9), (2, 7), (3, 7)])
+def test_the_second_arm_is_chosen_without_names(tried: int, arm: int) -> None:
+    view = view_of("learning_rate", 20.0, tried and 1)
+    flying = replace(view, pending=np.arange(1, tried, dtype=np.int64))
+    assert decided(flying, replace(POLICY, blind=Says(9))) == arm
+
+
+def test_an_arm_that_was_tried_is_no_first_look() -> None:
+    view = view_of("learning_rate", 20.0, 1)
+    assert decided(view, replace(POLICY, blind=Says(0))) == 7
+    assert decided(view, replace(POLICY, named=Says(0), blind=Says(9))) == 0
+
+
+def test_a_look_without_names_says_so() -> None:
+    decision = replace(POLICY, named=Learned(), blind=Says(9)).decide(
+        view_of("learning_rate", 20.0, 1)
+    )
+    assert decision is not None
+    assert decision.explanation.why == "a first look, chosen without names"
+    assert np.isfinite(decision.explanation.end).any()
 
 
 def test_units_in_flight_count() -> None:
@@ -127,11 +149,15 @@ def test_the_nameless_policy_looks_at_no_name() -> None:
     )
 
 
-def test_a_small_budget_with_names_is_the_learned_policys() -> None:
+def test_a_small_budget_with_names_is_the_learned_policys_but_for_one_look() -> None:
     task = packaged("vae_mnist")
-    np.testing.assert_array_equal(
-        simulate(task, make_policy("default"), 30, 1).arms, simulate(task, Learned(), 30, 1).arms
-    )
+    guard = make_policy("default")
+    assert isinstance(guard, SensiblePolicy)
+    assert isinstance(guard.chooser, DefaultPolicy)
+    by_names = replace(guard, chooser=replace(guard.chooser, blind=Says(None)))
+    learned = simulate(task, Learned(), 30, 1).arms
+    np.testing.assert_array_equal(simulate(task, by_names, 30, 1).arms, learned)
+    assert simulate(task, guard, 30, 1).arms[1] != learned[1]
 
 
 def test_decisions_do_not_depend_on_what_is_remembered() -> None:

@@ -4,7 +4,9 @@ Where the names of hyper-parameters distinguish arms, the learned policy decides
 usually good and from what this study has shown. What is usually good may not be so here; so while
 more than a full training is left, every third unit goes to the arm whose curve promises most
 (`promising`), which is judged without names; every second where the budget pays for several units
-of every arm, so that curves are seen soon.
+of every arm, so that curves are seen soon. And of the first arms that are tried some are chosen
+without names (`_BLIND_LOOKS`): where all of them are chosen by names, nothing shows whether other
+arms are better, and names that mislead would be trusted for long.
 
 Where they do not, everything is decided without them.
 """
@@ -12,14 +14,23 @@ Where they do not, everything is decided without them.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from bhpt.beliefs.experts import Advice
 from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import View
-from bhpt.policies.interface import AdvisedPolicy, Decision, Policy, PredictingPolicy
+from bhpt.policies.interface import (
+    AdvisedPolicy,
+    Decision,
+    Explanation,
+    Policy,
+    PredictingPolicy,
+)
 from bhpt.policies.staged import plenty
 
 _SECOND_OPINION = 3  # one unit of so many, while there is time
 _WITH_PLENTY = 2  # and where there is plenty of it
+_BLIND_LOOKS = frozenset({1})  # arms tried so far, when the next one is chosen without names
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +40,14 @@ class DefaultPolicy(PredictingPolicy):
     Attributes:
         named: Decides where they do.
         second: Decides every few units instead of it, from curves alone.
+        blind: The learned policy told no names, for some of the first looks.
         nameless: Decides where they do not.
         names_tell: Whether they do, for the arms of a view.
     """
 
     named: PredictingPolicy
     second: Policy
+    blind: Policy
     nameless: Policy
     names_tell: Callable[[View], bool]
 
@@ -52,10 +65,31 @@ class DefaultPolicy(PredictingPolicy):
         if not self.names_tell(view):
             return self.nameless.decide(view)
         advice = self.second.decide(view) if _wants_advice(view) else None
-        return advice or self.named.decide(view)
+        chosen = advice or self.named.decide(view)
+        if chosen is None or not _is_first_look(view, chosen) or _tried(view) not in _BLIND_LOOKS:
+            return chosen
+        other = self.blind.decide(view)
+        if other is None or not _is_first_look(view, other):
+            return chosen
+        return Decision(other.arm, lambda: self._explain_blind(view))
+
+    def _explain_blind(self, view: View) -> Explanation:
+        nothing = np.full(view.arms, np.nan)
+        why = "a first look, chosen without names"
+        return Explanation.of_ends(lambda: self.predictor.predict(view), nothing, why)
 
 
 def _wants_advice(view: View) -> bool:
     """Whether `second` decides on this unit."""
     every = _WITH_PLENTY if plenty(view) else _SECOND_OPINION
     return view.step % every == every - 1 and view.units_left > view.full
+
+
+def _is_first_look(view: View, decision: Decision) -> bool:
+    """Whether the chosen arm has not been tried and is not being tried."""
+    return not view.curves.count_by_arm[decision.arm] and decision.arm not in view.pending
+
+
+def _tried(view: View) -> int:
+    """Arms that have been tried or are being tried."""
+    return len(np.union1d(view.curves.visited, view.pending))

@@ -78,15 +78,34 @@ def wary_belief() -> FreezeThaw:
 
 def _nameless(learned: Learned) -> StagedPolicy:
     """The part of the default that needs no names."""
-    blind = Learned(without_names(learned.weights), learned.ends)
     early = NarrowedPolicy(Bhpt(our_belief(), shown=learned.predictor))
-    return StagedPolicy(early, blind, Scheduled(successive_halving))
+    return StagedPolicy(early, _without_names(learned), Scheduled(successive_halving))
+
+
+def _without_names(learned: Learned) -> Learned:
+    """The same network, told no names."""
+    return Learned(without_names(learned.weights), learned.ends)
 
 
 def _default(learned: Learned) -> SensiblePolicy:
+<<<<<<< HEAD
     """The policy of a user who names none."""
     second = Promising(learned.predictor)
     chooser = DefaultPolicy(learned, second, _nameless(learned), learned.names_tell)
+||||||| parent of fdda80d (The second arm that is tried is chosen without names, so that names that mislead are noticed; the digits example is a live job)
+    """What a user gets who names none."""
+    second = Promising(learned.predictor)
+    chooser = DefaultPolicy(learned, second, _nameless(learned), learned.names_tell)
+=======
+    """What a user gets who names none."""
+    chooser = DefaultPolicy(
+        named=learned,
+        second=Promising(learned.predictor),
+        blind=_without_names(learned),
+        nameless=_nameless(learned),
+        names_tell=learned.names_tell,
+    )
+>>>>>>> fdda80d (The second arm that is tried is chosen without names, so that names that mislead are noticed; the digits example is a live job)
     return SensiblePolicy(chooser, learned.predictor)
 
 

@@ -6,6 +6,7 @@ from typing import cast
 
 from bhpt.bench.live.job import LiveJob, TrainerClass
 from bhpt.domain import Misuse
+from bhpt.examples.digits import SPACE
 
 _HERE = "bhpt.bench.live"
 
@@ -288,7 +289,24 @@ KEPT = (
 )
 """Jobs to judge predictions on; `bhpt bench live --jobs` names them to run them."""
 
-_BY_NAME = {job.name: job for job in (*JOBS, *KEPT)}
+EXAMPLE = LiveJob(
+    "digits",
+    "bhpt.examples.digits:Digits",
+    "sklearn",
+    SPACE,
+    {
+        "rate": 0.1,
+        "momentum": 0.9,
+        "hidden": 32,
+        "batch": 32,
+        "decay": 1e-4,
+        "activation": "relu",
+    },
+    40,
+)
+"""What `make tune` tunes; nothing was chosen on it."""
+
+_BY_NAME = {job.name: job for job in (*JOBS, *KEPT, EXAMPLE)}
 
 
 def find(name: str) -> LiveJob:
