@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bhpt.beliefs.learned.ends import LearnedPredictor
 from bhpt.beliefs.learned.name_opinions import opinions
+from bhpt.bench.baselines.misled import reversed_tokens
 from bhpt.bench.metrics import score
 from bhpt.bench.simulate import simulate
 from bhpt.bench.synthetic import synthetic
@@ -226,10 +227,7 @@ def test_what_is_tried_first_follows_the_names() -> None:
 def lying(task: Task) -> Task:
     """The task with the names of the most promising arm given to the least, and so on."""
     assert task.tokens is not None
-    order = np.argsort(opinions(np, Learned().weights, task.tokens)[:, 0])
-    swapped = np.empty_like(task.tokens)
-    swapped[order] = task.tokens[order[::-1]]
-    return replace(task, tokens=swapped)
+    return replace(task, tokens=reversed_tokens(task.tokens, Learned().weights))
 
 
 def nameless(task: Task) -> Task:

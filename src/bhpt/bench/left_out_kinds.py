@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from bhpt.beliefs.learned.weights import Network, read_weights
+from bhpt.bench.baselines.registry import TRAINED
 from bhpt.bench.catalogue import in_folder, load
 from bhpt.bench.table import ResultRow, RunKey
 from bhpt.domain import Misuse
-from bhpt.policies.registry import TRAINED
 
 NETWORKS: tuple[Network, ...] = ("policy", "ends", "names")
 

@@ -8,8 +8,8 @@ import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from bhpt.bench.baselines.registry import networks
 from bhpt.domain import Misuse
-from bhpt.policies.registry import networks
 
 Digests = Mapping[str, str]  # of arrays, by network
 

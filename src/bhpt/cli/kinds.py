@@ -8,11 +8,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from bhpt.bench.baselines.registry import TRAINED
 from bhpt.bench.left_out_kinds import KindsPlan, regrets_by_kind, tables_by_kind
 from bhpt.bench.runner import Source, run_missing
 from bhpt.cli.bench import CORES, ArmsOption, BenchProgress, JobsOption, Seeds, numbers, words
 from bhpt.domain import Misuse
-from bhpt.policies.registry import TRAINED
 
 _POLICIES = "default,asha,i-epoch,sh,hyperband,random"
 

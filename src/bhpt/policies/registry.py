@@ -88,16 +88,7 @@ def _without_names(learned: Learned) -> Learned:
 
 
 def _default(learned: Learned) -> SensiblePolicy:
-<<<<<<< HEAD
     """The policy of a user who names none."""
-    second = Promising(learned.predictor)
-    chooser = DefaultPolicy(learned, second, _nameless(learned), learned.names_tell)
-||||||| parent of fdda80d (The second arm that is tried is chosen without names, so that names that mislead are noticed; the digits example is a live job)
-    """What a user gets who names none."""
-    second = Promising(learned.predictor)
-    chooser = DefaultPolicy(learned, second, _nameless(learned), learned.names_tell)
-=======
-    """What a user gets who names none."""
     chooser = DefaultPolicy(
         named=learned,
         second=Promising(learned.predictor),
@@ -105,7 +96,6 @@ def _default(learned: Learned) -> SensiblePolicy:
         nameless=_nameless(learned),
         names_tell=learned.names_tell,
     )
->>>>>>> fdda80d (The second arm that is tried is chosen without names, so that names that mislead are noticed; the digits example is a live job)
     return SensiblePolicy(chooser, learned.predictor)
 
 
@@ -170,6 +160,7 @@ BENCHMARK_ONLY = (
     "fabolas",
     "freeze-thaw",
     "rollout",
+    "misled",
 )
 """Names of the benchmark's own methods, which older versions accepted here."""
 
@@ -201,7 +192,7 @@ def make_policy(name: str) -> Policy:
     """
     plain, _, folder = name.partition(":")
     if folder and plain in _TRAINED:
-        return _TRAINED[plain](_learned_in(Path(folder)))
+        return _TRAINED[plain](learned(name))
     if name in BENCHMARK_ONLY:
         raise Misuse(
             f"policy {name!r} is a baseline of the benchmark, for `bhpt bench` only: "
@@ -214,9 +205,12 @@ def make_policy(name: str) -> Policy:
     return _BY_NAME[name].make()
 
 
-def _learned_in(folder: Path) -> Learned:
-    """The learned policy with the weights in a folder."""
-    policy, ends, names = _weights_in(folder)
+def learned(name: str) -> Learned:
+    """The learned policy with the weights of `NAME:FOLDER`, or those that are shipped."""
+    folder = name.partition(":")[2]
+    if not folder:
+        return Learned()
+    policy, ends, names = _weights_in(Path(folder))
     return Learned(with_names(policy, names), LearnedPredictor(ends))
 
 

@@ -4,12 +4,13 @@ On synthetic tasks the policies of the paper get the model that the curves were 
 as in the paper; `make_policy` here makes every policy and baseline with or without it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from bhpt.bench.baselines.entropy_search import EntropySearch
 from bhpt.bench.baselines.fabolas import Fabolas
 from bhpt.bench.baselines.gp_ei import GpEi, drawn_landscape
+from bhpt.bench.baselines.misled import MisledPolicy
 from bhpt.bench.baselines.rollout import Rollout
 from bhpt.bench.baselines.smac import make_smac
 from bhpt.bench.baselines.to_the_end import ToTheEnd
@@ -80,7 +81,14 @@ BASELINES = (
         "three steps rolled out under EI",
         lambda truth: Rollout(paper_or_true_belief(truth)),
     ),
+    BaselineEntry(
+        "misled", "default with every opinion by names reversed", lambda _: _misled("default")
+    ),
 )
+_MISLED = "misled"
+TRAINED = registry.TRAINED | {_MISLED}
+"""Names of policies and baselines that decide with trained networks."""
+
 _BY_NAME = {entry.name: entry for entry in BASELINES}
 _TOLD: dict[str, Callable[[Truth], Policy]] = {
     "bhpt": lambda truth: Bhpt(true_belief(truth)),
@@ -88,6 +96,15 @@ _TOLD: dict[str, Callable[[Truth], Policy]] = {
     "next-unit": lambda truth: NextUnit(true_belief(truth)),
     "plans": lambda truth: Plans(true_belief(truth)),
 }
+
+
+def _misled(default: str) -> Policy:
+    return MisledPolicy(registry.make_policy(default), registry.learned(default).weights)
+
+
+def networks(name: str) -> Mapping[str, str]:
+    """Digests of the trained networks that a policy or baseline decides with, by network."""
+    return registry.networks(name.replace(_MISLED, "default", 1))
 
 
 def names() -> list[str]:
@@ -99,7 +116,8 @@ def make_policy(name: str, truth: Truth | None = None) -> Policy:
     """A fresh policy or baseline by its name.
 
     Args:
-        name: Which; `default:FOLDER` and the like as in `bhpt.policies.registry`.
+        name: Which; `default:FOLDER` and the like as in `bhpt.policies.registry`, `misled:FOLDER`
+            likewise.
         truth: The model that the task was drawn from, if it was.
 
     Raises:
@@ -107,6 +125,8 @@ def make_policy(name: str, truth: Truth | None = None) -> Policy:
     """
     if name in _BY_NAME:
         return _BY_NAME[name].make(truth)
+    if name.startswith(f"{_MISLED}:"):
+        return _misled(name.replace(_MISLED, "default", 1))
     if truth is not None and name in _TOLD:
         return _TOLD[name](truth)
     return registry.make_policy(name)
