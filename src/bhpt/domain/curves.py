@@ -41,6 +41,7 @@ class _Room:
         reports: Row and number of epochs of each report, [at least N, 2].
         row_of: Row of each visited arm.
         written: N of the newest curves.
+        readable_visited: `visited` as others read it; likewise `losses` and `reports`.
     """
 
     def __init__(self, curves: "Curves") -> None:
@@ -52,23 +53,33 @@ class _Room:
         self.reports = _with_room(curves.reports, 2 * written + _LEAST)
         self.row_of = dict(curves.row_of)
         self.written = written
+        self._lock()
+
+    def _lock(self) -> None:
+        """Make what others may read: views through which nobody can write."""
+        self.readable_visited = _read_only(self.visited)
+        self.readable_losses = _read_only(self.losses)
+        self.readable_reports = _read_only(self.reports)
 
     def write(self, row: int, arm: int, start: int, losses: FloatArray) -> None:
         """Add a report of an arm whose first new epoch is `start`, counted from 0."""
         if self.written == len(self.reports):
             self.reports = _with_room(self.reports, 2 * self.written)
+            self._lock()
         if row == len(self.visited):
             self.visited = _with_room(self.visited, 2 * row)
             self.losses = _with_room(self.losses, 2 * row)
             self.best = _with_room(self.best, 2 * row)
             self.worst = _with_room(self.worst, 2 * row)
+            self._lock()
         if arm not in self.row_of:
             self.visited[row] = arm
             self.best[row], self.worst[row] = np.inf, -np.inf
         self.losses[row, start : start + len(losses)] = losses
         finite = list(filter(math.isfinite, losses.tolist()))
-        self.best[row] = min([*finite, self.best[row]])
-        self.worst[row] = max([*finite, self.worst[row]])
+        if finite:
+            self.best[row] = min(*finite, self.best[row])
+            self.worst[row] = max(*finite, self.worst[row])
         self.reports[self.written] = row, len(losses)
         self.row_of[arm] = row
         self.written += 1
@@ -274,10 +285,10 @@ class Curves:
         made = Curves(
             arms=self.arms,
             epochs=self.epochs,
-            visited=_read_only(room.visited[: len(counts)]),
-            losses=_read_only(room.losses[: len(counts)]),
+            visited=room.readable_visited[: len(counts)],
+            losses=room.readable_losses[: len(counts)],
             counts=counts,
-            reports=_read_only(room.reports[: room.written]),
+            reports=room.readable_reports[: room.written],
         )
         return made._sharing(room)
 

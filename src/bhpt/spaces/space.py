@@ -5,7 +5,7 @@ Notation:
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,24 +14,16 @@ import ConfigSpace
 import numpy as np
 
 from bhpt.domain import FloatArray, Misuse
-from bhpt.spaces.columns import NEUTRAL, indicator, join, one_hot, scatter
 from bhpt.spaces.configs import Config, identity, plain_config, plain_configs
-from bhpt.spaces.ranges import Choices, NumberRange, Range, RangeScale, infer_range, is_number
+from bhpt.spaces.ranges import Range
 from bhpt.spaces.sampling import draw, draw_near
 from bhpt.spaces.short_form import first_line, from_short_form
 from bhpt.spaces.spread import NEAR, apart, near_copies
+from bhpt.spaces.stored_space import StoredSpace
 
 _DRAWS = 8  # batches drawn before the space counts as full
 _FULL = 0.05  # it does, too, when less than this part of a batch is new
 _CHILDREN = 8  # steps away from a good configuration that are tried
-
-# hyper-parameters that may be declared on a logarithmic scale
-_SCALED = (
-    ConfigSpace.UniformFloatHyperparameter,
-    ConfigSpace.UniformIntegerHyperparameter,
-    ConfigSpace.NormalFloatHyperparameter,
-    ConfigSpace.NormalIntegerHyperparameter,
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,32 +80,27 @@ class Space:
         return tuple(self._space)
 
     @cached_property
+    def _stored(self) -> StoredSpace:
+        """The same space as it is stored, in the form of this version of ConfigSpace."""
+        stored = StoredSpace(self.text)
+        return stored if stored.known else StoredSpace(json.dumps(self._space.to_serialized_dict()))
+
+    @property
     def ranges(self) -> dict[str, Range]:
         """The declared range of each hyper-parameter, in the space's order."""
-        return {name: _range(parameter) for name, parameter in self._space.items()}
+        return self._stored.ranges
 
     def encode(self, configs: Sequence[Mapping[str, object]]) -> FloatArray:
         """Encode configurations to numbers in [0, 1], whatever other configurations there are.
 
-        Numbers and ranks take one column on their declared scale, categories are one-hot,
-        constants take none. A conditional hyper-parameter has a neutral value where it is
-        inactive; each condition has a further column that marks where it holds.
-
         Returns:
-            Finite numbers, [K, D], with D at least 1.
+            Finite numbers, [K, D], with D at least 1; `StoredSpace.encode` says which.
         """
-        columns: list[FloatArray] = []
-        marked: set[str] = set()
-        for name, parameter in self._space.items():
-            active = np.array([name in config for config in configs], bool)
-            values = [config[name] for config in configs if name in config]
-            block, fill = _encode(parameter, values)
-            columns.append(scatter(block, active, fill))
-            condition = self._conditions.get(name)
-            if condition is not None and condition not in marked:
-                marked.add(condition)
-                columns.append(indicator(active))
-        return join(columns, len(configs))
+        return self._stored.encode(configs, self._vector)
+
+    def _vector(self, name: str, values: Any) -> FloatArray:  # noqa: ANN401  # numbers of any type
+        """Values of one hyper-parameter as ConfigSpace encodes them, [any]."""
+        return np.asarray(self._space[name].to_vector(values), float)
 
     def draw(self, count: int, rng: np.random.Generator) -> list[Config]:
         """Up to `count` different configurations, spread evenly; fewer if there are no more.
@@ -207,7 +194,7 @@ class Space:
         constants = {
             name: parameter.value
             for name, parameter in self._space.items()
-            if isinstance(parameter, ConfigSpace.Constant) and name not in self._conditions
+            if isinstance(parameter, ConfigSpace.Constant) and name not in self._stored.conditions
         }
         whole = plain_config({**constants, **config})
         self.check(whole)
@@ -223,15 +210,6 @@ class Space:
         if all(bare[name].default_value == self._space[name].default_value for name in bare):
             return None
         return plain_config(dict(self._space.get_default_configuration()))
-
-    @cached_property
-    def _conditions(self) -> dict[str, str]:
-        """The condition of each conditional hyper-parameter, without the parameter's name."""
-        by_name: dict[str, list[str]] = {}
-        for condition in json.loads(self.text)["conditions"]:
-            text = json.dumps(_without_child(condition), sort_keys=True)
-            by_name.setdefault(condition["child"], []).append(text)
-        return {name: " ".join(sorted(texts)) for name, texts in by_name.items()}
 
 
 def parse_space(given: object) -> Space | list[Config]:
@@ -253,70 +231,3 @@ def parse_space(given: object) -> Space | list[Config]:
 def _without_repeats(configs: list[Config]) -> list[Config]:
     """The different configurations, in order: training one twice would buy nothing."""
     return list({identity(config): config for config in configs}.values())
-
-
-def _without_child(condition: Any) -> Any:  # noqa: ANN401  # any JSON value
-    """A condition in JSON form without the hyper-parameter that depends on it."""
-    if isinstance(condition, dict):
-        return {key: _without_child(value) for key, value in condition.items() if key != "child"}
-    if isinstance(condition, list):
-        return [_without_child(part) for part in condition]
-    return condition
-
-
-def _encode(parameter: Any, values: list[Any]) -> tuple[FloatArray, float]:  # noqa: ANN401  # ConfigSpace's generic base
-    """Columns of one hyper-parameter where it is active, and the fill value elsewhere."""
-    if isinstance(parameter, ConfigSpace.Constant):
-        return np.zeros((len(values), 0)), 0.0
-    if isinstance(parameter, ConfigSpace.CategoricalHyperparameter):
-        choices = list(parameter.choices)
-        if len(choices) == 1:
-            return np.zeros((len(values), 0)), 0.0
-        return one_hot(_places(parameter.name, values, choices), len(choices)), 0.0
-    if isinstance(parameter, ConfigSpace.OrdinalHyperparameter):
-        sequence = list(parameter.sequence)
-        last = len(sequence) - 1
-        if last == 0:
-            return np.zeros((len(values), 0)), 0.0
-        return np.array(_places(parameter.name, values, sequence))[:, None] / last, NEUTRAL
-    if not values:
-        return np.zeros((0, 1)), NEUTRAL
-    vector = np.asarray(parameter.to_vector(np.asarray(values)), float)
-    return np.clip(vector, 0.0, 1.0)[:, None], NEUTRAL
-
-
-def _range(parameter: Any) -> Range:  # noqa: ANN401  # ConfigSpace's generic base
-    """The range of one hyper-parameter; ranked numbers count as numbers."""
-    if isinstance(parameter, ConfigSpace.CategoricalHyperparameter):
-        return Choices(_plain_values(parameter.choices))
-    if isinstance(parameter, ConfigSpace.Constant):
-        return Choices(_plain_values([parameter.value]))
-    if isinstance(parameter, ConfigSpace.OrdinalHyperparameter):
-        ranked = list(parameter.sequence)
-        if not all(is_number(value) for value in ranked):
-            return Choices(_plain_values(ranked))
-        return infer_range(ranked)
-    whole = isinstance(parameter, ConfigSpace.hyperparameters.IntegerHyperparameter)
-    scale: RangeScale = "log" if isinstance(parameter, _SCALED) and parameter.log else "linear"
-    return NumberRange(float(parameter.lower), float(parameter.upper), scale, whole)
-
-
-def _plain_values(values: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple(_plain(value) for value in values)
-
-
-def _places(name: str, values: list[Any], choices: list[Any]) -> list[int]:
-    """Index of each value among the choices.
-
-    Raises:
-        Misuse: If a value is not one of them.
-    """
-    place = {json.dumps(_plain(choice)): number for number, choice in enumerate(choices)}
-    try:
-        return [place[json.dumps(_plain(value))] for value in values]
-    except KeyError as missing:
-        raise Misuse(f"hyper-parameter {name!r} has no choice {missing.args[0]}") from None
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401  # any JSON value
-    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value

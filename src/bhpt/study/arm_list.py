@@ -17,6 +17,8 @@ from bhpt.domain import FloatArray
 from bhpt.domain.growing import GrowingList, GrowingRows
 from bhpt.spaces import Config, encode_configs, encode_tokens, infer_ranges
 from bhpt.spaces.configs import identity
+from bhpt.spaces.ranges import Range
+from bhpt.spaces.stored_space import StoredSpace
 
 if TYPE_CHECKING:
     from bhpt.spaces import Space
@@ -28,6 +30,23 @@ def space_of(text: str) -> "Space":
     from bhpt.spaces import Space  # takes half a second, and reading a study needs none
 
     return Space(text)
+
+
+@lru_cache(maxsize=4)
+def _stored(text: str) -> StoredSpace:
+    return StoredSpace(text)
+
+
+def ranges_of(text: str) -> dict[str, Range]:
+    """The ranges of the space with this text; ConfigSpace is imported only if it has to be."""
+    stored = _stored(text)
+    return stored.ranges if stored.known else space_of(text).ranges
+
+
+def _encoded(text: str, configs: Sequence[Config]) -> FloatArray:
+    """Configurations as the space with this text encodes them, [K, D]; likewise."""
+    stored = _stored(text)
+    return stored.encode(configs) if stored.even else space_of(text).encode(configs)
 
 
 class _Readings:
@@ -60,7 +79,7 @@ class _Readings:
             return encode_configs(configs)
         known = 0 if self._encoded is None else self._encoded.length
         if self._encoded is None or known < len(configs):
-            rows = space_of(self._space).encode(configs[known:])
+            rows = _encoded(self._space, configs[known:])
             self._encoded = _below(self._encoded, rows)
         return self._encoded.array[: len(configs)]
 
@@ -74,7 +93,7 @@ class _Readings:
             return encode_tokens(configs, infer_ranges(configs))
         known = 0 if self._read is None else self._read.length
         if self._read is None or known < len(configs):
-            rows = encode_tokens(configs[known:], space_of(self._space).ranges)
+            rows = encode_tokens(configs[known:], ranges_of(self._space))
             self._read = _below(self._read, rows)
         return self._read.array[: len(configs)]
 
@@ -85,7 +104,7 @@ class _Readings:
         if self._space is None:
             return EarlierExpert(self._earlier, infer_ranges(configs)).ranks(configs)
         if self._expert is None:
-            self._expert = EarlierExpert(self._earlier, space_of(self._space).ranges)
+            self._expert = EarlierExpert(self._earlier, ranges_of(self._space))
         known = 0 if self._expected is None else self._expected.length
         if self._expected is None or known < len(configs):
             self._expected = _below(self._expected, self._expert.ranks(configs[known:]))

@@ -95,6 +95,42 @@ class Attempt:
     tail: str = ""
     worker: int | None = None
 
+    def ended_as(
+        self,
+        status: AttemptStatus,
+        cost: float,
+        seconds: float,
+        ended: float,
+        *,
+        message: str = "",
+        metrics: tuple[Metrics, ...] = (),
+        failure: str = "",
+        tail: str = "",
+    ) -> "Attempt":
+        """The attempt with what came of it.
+
+        `replace` would take several times as long, and a fold does this for every unit.
+        """
+        return Attempt(
+            self.number,
+            self.unit,
+            self.done,
+            self.reserved,
+            self.expected_s,
+            self.why,
+            self.outlook,
+            self.started,
+            status,
+            cost,
+            seconds,
+            message,
+            metrics,
+            ended,
+            failure,
+            tail,
+            self.worker,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Child:
@@ -378,18 +414,20 @@ def _(event: Observed, state: State) -> State:
         raise Misuse(f"the study is damaged: attempt {event.attempt} came before its turn")
     before = state.arm(arm)
     first, paces = _timed(before, state, attempt, event)
-    after = replace(
-        before,
-        first=first,
-        paces=paces,
+    after = Arm(
         units=before.units + 1,
         ready=attempt.done + attempt.unit.epochs,
         saved=(*before.saved, *([event.saved] if event.saved else ()))[-GENERATIONS:],
-        failures=0,
+        paces=paces,
+        closed=before.closed,
+        first=first,
     )
-    settled = _settle(state, attempt, "observed", event.cost, event.seconds, metrics=event.metrics)
+    ended = attempt.ended_as(
+        "observed", event.cost, event.seconds, state.clock, metrics=event.metrics
+    )
     return _changed(
-        settled,
+        state,
+        **_settled(state, ended),
         curves=state.curves.extend(arm, np.array(event.losses, float)),
         tried=state.tried.with_arm(arm, after),
         best=_better(state.best, attempt, event),
@@ -408,10 +446,17 @@ def _(event: Failed, state: State) -> State:
         failures=before.failures + (event.kind not in BLAMELESS),
         closed=event.message if event.final else before.closed,
     )
-    why = {"message": event.message, "failure": event.kind, "tail": event.tail}
-    settled = _settle(state, attempt, "failed", event.cost, event.seconds, **why)
+    ended = attempt.ended_as(
+        "failed",
+        event.cost,
+        event.seconds,
+        state.clock,
+        message=event.message,
+        failure=event.kind,
+        tail=event.tail,
+    )
     tried = state.tried.with_arm(arm, after)
-    return _changed(settled, tried=tried, failures=state.failures + 1)
+    return _changed(state, **_settled(state, ended), tried=tried, failures=state.failures + 1)
 
 
 @_apply.register
@@ -487,22 +532,13 @@ def _flying(state: State, number: int) -> Attempt:
     return state.attempts[number]
 
 
-def _settle(
-    state: State,
-    attempt: Attempt,
-    status: AttemptStatus,
-    cost: float,
-    seconds: float,
-    **more: Any,  # noqa: ANN401  # fields of an attempt
-) -> State:
-    """The state with an attempt ended and paid for, and more known of it."""
-    ended = replace(attempt, status=status, cost=cost, seconds=seconds, ended=state.clock, **more)
-    return _changed(
-        state,
-        ledger=state.ledger.settle(attempt.number, cost),
-        attempts=state.attempts.set(attempt.number, ended),
-        open=tuple(number for number in state.open if number != attempt.number),
-    )
+def _settled(state: State, ended: Attempt) -> dict[str, Any]:
+    """What changes in the state when an attempt has ended: it is paid for."""
+    return {
+        "ledger": state.ledger.settle(ended.number, ended.cost),
+        "attempts": state.attempts.set(ended.number, ended),
+        "open": tuple([number for number in state.open if number != ended.number]),
+    }
 
 
 def _timed(
