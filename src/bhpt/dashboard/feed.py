@@ -12,7 +12,7 @@ from bhpt.charts.overview import Overview, overview_of
 from bhpt.charts.parameters import Parameters, parameters_of
 from bhpt.charts.units import Units, units_of
 from bhpt.domain import Memory, Misuse
-from bhpt.policies.study_predictor import policy_named, predictor_of
+from bhpt.policies.study_predictor import predictor_named
 from bhpt.reports.prediction import Interval, predict_study
 from bhpt.reports.progress import progress_of
 from bhpt.storage import Address, Lease, read_store
@@ -116,7 +116,7 @@ class StudyFeed:
     def predict(self) -> Prediction:
         """What the study's predictor predicts now; this may take seconds."""
         state = self.scene.state
-        predictor = predictor_of(policy_named(state.plan.policy))
+        predictor = predictor_named(state.plan.policy)
         memory = self._memory
         predicted = predict_study(state, predictor, memory)
         final = None if predicted is None else predicted.final.shown(state.plan.objective)
@@ -134,7 +134,7 @@ class StudyFeed:
     def parameters(self) -> Parameters:
         """Importance and range hints of the hyper-parameters, from the tried arms."""
         state = self.scene.state
-        predictor = predictor_of(policy_named(state.plan.policy))
+        predictor = predictor_named(state.plan.policy)
         return parameters_of(state, fans_of(state, predictor, self._memory))
 
     def more_budget(self) -> MoreBudget:

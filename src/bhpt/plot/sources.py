@@ -5,7 +5,7 @@ from pathlib import Path
 from bhpt.charts.decision import PastDecision, explain, logged_decision
 from bhpt.charts.fans import Fans, fans_of
 from bhpt.domain import Memory, Misuse
-from bhpt.policies.study_predictor import policy_named, predictor_of
+from bhpt.policies.study_predictor import predictor_named
 from bhpt.storage import Reader, read_store
 from bhpt.study import State, Study, fold
 from bhpt.study.events import Decided
@@ -39,7 +39,7 @@ def name_of(study: StudySource) -> str:
 
 def predicted_fans(state: State) -> Fans | None:
     """What the study's predictor says of its arms, None if nothing is known."""
-    return fans_of(state, predictor_of(policy_named(state.plan.policy)), Memory())
+    return fans_of(state, predictor_named(state.plan.policy), Memory())
 
 
 def past_decision(study: StudySource, attempt: int | None) -> PastDecision:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import Memory, Objective
-from bhpt.policies.study_predictor import policy_named, predictor_of
+from bhpt.policies.study_predictor import predictor_named
 from bhpt.reports.hindsight import trust
 from bhpt.reports.worlds import (
     Outcome,
@@ -87,7 +87,7 @@ def predict_study(
     if state.best is None or not (state.open or state.ledger.left > 0):
         return None
     if predictor is None:
-        predictor = predictor_of(policy_named(state.plan.policy))
+        predictor = predictor_named(state.plan.policy)
     # units in flight go on when all else is spent
     amounts = (state.ledger.budget.amount,) if state.open else ()
     part = trust(state, predictor) if believed is None else believed
@@ -154,7 +154,7 @@ class LivePrediction:
                 return self._latest
             return self._latest.at_best(state.best.loss)
         if self._predictor is None:
-            self._predictor = predictor_of(policy_named(self._policy or state.plan.policy))
+            self._predictor = predictor_named(self._policy or state.plan.policy)
         if state.reports >= self._again_after:
             self._believed = trust(state, self._predictor)
             self._again_after = int(_GROWN * state.reports) + 1

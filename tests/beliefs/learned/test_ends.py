@@ -4,8 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.special import ndtr
 
-from bhpt.beliefs.learned.ends import Histogram, LearnedPredictor
+from bhpt.beliefs.learned.ends import Histogram, LearnedPredictor, normal_chance
 from bhpt.beliefs.learned.network import EDGES
 from bhpt.beliefs.learned.network_inputs import at_rest
 from bhpt.beliefs.learned.weights import shipped
@@ -166,3 +170,8 @@ def test_nine_ends_of_ten_are_covered(name: str) -> None:
     scores = [score(packaged(name), PREDICTOR, seed, 0.1) for seed in range(4)]
     assert 0.8 <= np.mean([s.coverage for s in scores]) <= 1
     assert np.mean([s.error for s in scores]) < 0.5 * np.mean([s.last_value for s in scores])
+
+
+@given(arrays(np.float64, st.integers(0, 20), elements=st.floats(-40, 40)))
+def test_normal_chances_are_those_of_scipy(values: FloatArray) -> None:
+    np.testing.assert_allclose(normal_chance(values), ndtr(values), rtol=1e-12, atol=1e-300)
