@@ -1,4 +1,4 @@
-"""Studies on a Ray cluster of several nodes: a node is lost, the driver is killed."""
+"""Studies on a Ray cluster of several nodes: a node or the head is lost, the driver is killed."""
 
 import os
 import signal
@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,12 @@ _ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def cluster() -> Iterator[Any]:
     """A head without cores, and two nodes with two each."""
+    with _cluster(nodes=2) as made:
+        yield made
+
+
+@contextmanager
+def _cluster(nodes: int) -> Iterator[Any]:
     import ray
     from ray.cluster_utils import Cluster
 
@@ -38,7 +45,7 @@ def cluster() -> Iterator[Any]:
         initialize_head=True,
         head_node_args={"num_cpus": 0, "object_store_memory": OBJECTS, "include_dashboard": False},
     )
-    for _ in range(2):
+    for _ in range(nodes):
         made.add_node(num_cpus=2, object_store_memory=OBJECTS)
     made.wait_for_nodes()
     yield made
@@ -80,19 +87,43 @@ def test_a_node_is_lost_and_the_budget_is_exact(tmp_path: Path, cluster: Any) ->
     assert result.best_checkpoint is not None
 
 
-def test_a_killed_driver_is_resumed_on_the_cluster(tmp_path: Path, cluster: Any) -> None:
-    file = tmp_path / "net.db"
-    space = tmp_path / "space.json"
+def _driver(file: Path, address: str) -> "subprocess.Popen[str]":
+    """A driver in a process of its own, which has taken some reports."""
+    space = file.with_name("space.json")
     space.write_text('{"x": {"min": 0.0, "max": 1.0}, "sleep": {"choices": [0.3]}}')
     words = ["tune", "tests.tuning.trainers:Net", "--space", str(space), "--budget", "16 epochs"]
     words += ["--study", str(file), "--workers", "2", "--policy", "random", "--progress", "off"]
-    words += ["--executor", "ray", "--address", cluster.address]
-    process = subprocess.Popen([sys.executable, "-m", "bhpt", *words], cwd=_ROOT)
+    words += ["--executor", "ray", "--address", address]
+    command = [sys.executable, "-m", "bhpt", *words]
+    process = subprocess.Popen(command, cwd=_ROOT, stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + 150
     while not (file.exists() and _state(file).reports >= 3):
         assert process.poll() is None
         assert time.monotonic() < until
         time.sleep(0.2)
+    return process
+
+
+def test_the_head_is_lost_and_another_cluster_goes_on(tmp_path: Path) -> None:
+    """Ray ends the driver at once; a line says how to go on, and the budget is exact."""
+    file = tmp_path / "net.db"
+    with _cluster(nodes=1) as first:
+        process = _driver(file, first.address)
+        first.remove_node(first.head_node, allow_graceful=False)
+        _, printed = process.communicate(timeout=150)
+    assert process.returncode != 0
+    assert f"bhpt resume {file} --executor ray --address {first.address}" in printed
+    assert _state(file).reports >= 3
+    with _cluster(nodes=1) as second:
+        where = bhpt.Ray(address=second.address)
+        state = resume(file, options=_QUICK, executor=where).state
+    assert state.ledger.spent == 16
+    assert state.reports == 16 - state.failures
+
+
+def test_a_killed_driver_is_resumed_on_the_cluster(tmp_path: Path, cluster: Any) -> None:
+    file = tmp_path / "net.db"
+    process = _driver(file, cluster.address)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     before = _state(file)

@@ -4,11 +4,13 @@ A node that is lost takes its jobs with it: they are reported as lost, with what
 study decides anew. What the driver writes to its log never depends on a node.
 """
 
+import shlex
 import time
 from typing import TYPE_CHECKING
 
 from bhpt.domain.errors import Misuse
 from bhpt.domain.results import Failure, FailureKind
+from bhpt.executors.driver_watch import DriverWatch
 from bhpt.executors.interface import Job, Report
 from bhpt.executors.ray_options import Ray
 from bhpt.executors.ray_shares import Shares
@@ -51,6 +53,7 @@ class RayExecutor(SlottedExecutor[RaySlot]):
         plan = NodePlan(trainer, options, local)
         super().__init__([RaySlot(index, plan) for index in range(slots)])
         self._shares = Shares(slots, options.needs)
+        self._watch = DriverWatch(_last_words(options, local))
 
     def start(self, count: int = 1) -> None:
         """Ask for all workers and wait until so many have imported the trainer.
@@ -98,6 +101,7 @@ class RayExecutor(SlottedExecutor[RaySlot]):
         self._shares.leave()
         if self._connected:
             ray.shutdown()
+        self._watch.call_off()
 
     def _tend(self) -> None:
         """Look after every slot, collect the reports, keep to the fair share."""
@@ -155,6 +159,17 @@ class RayExecutor(SlottedExecutor[RaySlot]):
             f"has {has}: ask for less, or wait until others are done"
             f"{f' (the last one: {trouble})' if trouble else ''}"
         )
+
+
+def _last_words(options: Ray, local: LocalOptions) -> str:
+    """What to do if Ray ends this process, which it does when the head of the cluster is lost."""
+    study = shlex.quote(local.variables.get("BHPT_STUDY", "STUDY"))
+    where = "" if options.address is None else f" --address {options.address}"
+    return (
+        "bhpt: this driver was ended from outside: by Ray, whose head or node is lost, or by a "
+        "signal. What was acknowledged is safe; when the cluster is back, go on with: "
+        f"bhpt resume {study} --executor ray{where}"
+    )
 
 
 def _connect(options: Ray) -> bool:
