@@ -108,11 +108,12 @@ def test_the_head_is_lost_and_another_cluster_goes_on(tmp_path: Path) -> None:
     """Ray ends the driver at once; a line says how to go on, and the budget is exact."""
     file = tmp_path / "net.db"
     with _cluster(nodes=1) as first:
-        process = _driver(file, first.address)
+        address = first.address
+        process = _driver(file, address)
         first.remove_node(first.head_node, allow_graceful=False)
         _, printed = process.communicate(timeout=150)
     assert process.returncode != 0
-    assert f"bhpt resume {file} --executor ray --address {first.address}" in printed
+    assert f"bhpt resume {file} --executor ray --address {address}" in printed
     assert _state(file).reports >= 3
     with _cluster(nodes=1) as second:
         where = bhpt.Ray(address=second.address)
