@@ -12,9 +12,9 @@ import pytest
 from bhpt.domain import Misuse, Resume
 from bhpt.executors import FailureKind
 from bhpt.executors.interface import Executor
+from bhpt.executors.local_slot import LocalOptions
 from bhpt.executors.ray_cluster import RayExecutor
 from bhpt.executors.ray_options import Ray
-from bhpt.executors.slot import LocalOptions
 from bhpt.testing import ExecutorContract, ExecutorWorld
 from bhpt.testing.executors import MakeExecutor, collect, run
 from bhpt.trainers import Imported

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bhpt.domain import Misuse
 from bhpt.storage import Address, Lease, Reader, read_store
-from bhpt.storage.collecting import not_collecting
+from bhpt.storage.gc_pause import without_gc
 from bhpt.study import State
 from bhpt.study.events import Event
 from bhpt.study.state import apply, start
@@ -48,7 +48,7 @@ def read_snapshot(study: str | Address) -> StudySnapshot:
     address = Address.parse(study)
     with read_store(address) as reader:
         lease = reader.lease()
-        with not_collecting():
+        with without_gc():
             state, changed = _fold(reader.stream())
         folder = StudyFolder.find(address, reader.identity(), logged_checkpoints(state))
         found = _trouble(folder, reader, state)

@@ -16,7 +16,7 @@ from bhpt.policies.study_predictor import predictor_named
 from bhpt.reports.prediction import Interval, predict_study
 from bhpt.reports.progress import progress_of
 from bhpt.storage import Address, Lease, read_store
-from bhpt.storage.collecting import not_collecting
+from bhpt.storage.gc_pause import without_gc
 from bhpt.study import State
 from bhpt.study.events import Decided, Event
 from bhpt.study.state import apply, start
@@ -165,7 +165,7 @@ class StudyFeed:
         self._reader.close()
 
     def _read_on(self, state: State | None, known: int) -> State:
-        with not_collecting():
+        with without_gc():
             for event, _ in self._reader.stream(known):
                 state = _next(state, event)
                 if state.events % _KEPT_EVERY == 0:

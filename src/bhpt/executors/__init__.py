@@ -10,8 +10,8 @@ from bhpt.executors.interface import (
     TrainerGone,
 )
 from bhpt.executors.local import LocalExecutor
+from bhpt.executors.local_slot import LocalOptions
 from bhpt.executors.simulated import Fault, SimulatedExecutor
-from bhpt.executors.slot import LocalOptions
 
 __all__ = [
     "Executor",

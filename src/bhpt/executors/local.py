@@ -16,9 +16,9 @@ from bhpt.domain.errors import Misuse
 from bhpt.executors import guard
 from bhpt.executors.devices import find_devices, share_devices
 from bhpt.executors.interface import Job
+from bhpt.executors.local_slot import Crew, LocalOptions, LocalSlot
 from bhpt.executors.logs import SlotLog
 from bhpt.executors.processes import Guard, new_token, wait_until_dead
-from bhpt.executors.slot import Crew, LocalOptions, LocalSlot
 from bhpt.executors.slotted import TICK_S, SlottedExecutor
 from bhpt.trainers.import_names import refuse_during_import
 from bhpt.trainers.specs import TrainerSpec

@@ -12,10 +12,10 @@ from bhpt.domain.errors import Misuse
 from bhpt.domain.results import Failure, FailureKind
 from bhpt.executors.driver_watch import DriverWatch
 from bhpt.executors.interface import Job, Report
+from bhpt.executors.local_slot import LocalOptions
 from bhpt.executors.ray_options import Ray
 from bhpt.executors.ray_shares import Shares
 from bhpt.executors.ray_slot import NodePlan, RaySlot
-from bhpt.executors.slot import LocalOptions
 from bhpt.executors.slotted import TICK_S, SlottedExecutor
 from bhpt.trainers.import_names import refuse_during_import
 from bhpt.trainers.specs import TrainerSpec

@@ -25,9 +25,9 @@ from bhpt.domain.results import Failure, FailureKind
 from bhpt.domain.resume import Resume
 from bhpt.executors.interface import Job, Report, TrainerGone
 from bhpt.executors.local import LocalExecutor
+from bhpt.executors.local_slot import LocalOptions
 from bhpt.executors.messages import decode_order, encode
 from bhpt.executors.ray_parcel import Parcel, pack, unpack
-from bhpt.executors.slot import LocalOptions
 from bhpt.trainers.specs import TrainerSpec
 
 _TICK_S = 0.05  # how soon a stop is noticed

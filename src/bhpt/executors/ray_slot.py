@@ -15,11 +15,11 @@ from bhpt.domain.errors import Misuse
 from bhpt.domain.results import Failure, FailureKind, Usage
 from bhpt.executors.interface import Job, Report, Running
 from bhpt.executors.live_trainers import Alive
+from bhpt.executors.local_slot import LocalOptions
 from bhpt.executors.messages import Order, decode_reply, encode
 from bhpt.executors.ray_node import Home, NodeReady, NodeReply, NodeSlot, NodeUnusable
 from bhpt.executors.ray_options import Ray
 from bhpt.executors.ray_parcel import pack, unpack
-from bhpt.executors.slot import LocalOptions
 from bhpt.trainers.specs import TrainerSpec
 
 if TYPE_CHECKING:

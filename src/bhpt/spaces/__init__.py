@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from bhpt.lazy_names import lazy_names
 from bhpt.spaces.configs import Config, plain_config
 from bhpt.spaces.list_encoding import encode_configs
+from bhpt.spaces.near_copies import NEAR
 from bhpt.spaces.ranges import infer_ranges
-from bhpt.spaces.spread import NEAR
 from bhpt.spaces.tokens import encode_tokens
 
 if TYPE_CHECKING:

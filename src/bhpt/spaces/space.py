@@ -15,10 +15,10 @@ import numpy as np
 
 from bhpt.domain import FloatArray, Misuse
 from bhpt.spaces.configs import Config, identity, plain_config, plain_configs
+from bhpt.spaces.near_copies import NEAR, apart, near_copies
 from bhpt.spaces.ranges import Range
 from bhpt.spaces.sampling import draw, draw_near
 from bhpt.spaces.short_form import first_line, from_short_form
-from bhpt.spaces.spread import NEAR, apart, near_copies
 from bhpt.spaces.stored_space import StoredSpace
 
 _DRAWS = 8  # batches drawn before the space counts as full

@@ -9,7 +9,6 @@ from sqlalchemy import Engine
 
 from bhpt.domain.closing import Closing
 from bhpt.storage.address import Address
-from bhpt.storage.collecting import not_collecting
 from bhpt.storage.engines import PATIENCE_S, check_format, engine_of, locked_is_misuse, open_engine
 from bhpt.storage.errors import Damaged, naming_faults
 from bhpt.storage.event_rows import (
@@ -23,6 +22,7 @@ from bhpt.storage.event_rows import (
     required_digest,
 )
 from bhpt.storage.files import inspect_file
+from bhpt.storage.gc_pause import without_gc
 from bhpt.storage.schema import FIRST_DIGEST, chain
 from bhpt.study import decode_event
 from bhpt.study.events import Event, StudyCreated
@@ -55,7 +55,7 @@ class Reader(Closing):
             Damaged: A row is missing or not what was written.
             NewerVersion: A newer bhpt wrote it.
         """
-        with not_collecting():
+        with without_gc():
             return [event for event, _ in self.stream(after)]
 
     def read_recorded(self, after: int = 0) -> list[tuple[Event, str]]:

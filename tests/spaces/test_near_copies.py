@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from bhpt.domain import FloatArray
 from bhpt.spaces import NEAR, Space
-from bhpt.spaces.spread import apart, near_copies
+from bhpt.spaces.near_copies import apart, near_copies
 
 
 def _furthest(one: FloatArray, other: FloatArray) -> float:

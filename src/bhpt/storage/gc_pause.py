@@ -1,4 +1,4 @@
-"""Read much at once without the garbage collector looking at all of it again and again."""
+"""Pause the garbage collector while a long log is read."""
 
 import gc
 from collections.abc import Iterator
@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def not_collecting() -> Iterator[None]:
-    """No garbage is collected meanwhile: all that is read is kept, so there would be none.
+def without_gc() -> Iterator[None]:
+    """Pause the garbage collector within the context: all that is read is kept, so none is made.
 
     Reading a long log takes about a third less time.
     """
