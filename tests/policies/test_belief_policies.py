@@ -166,6 +166,22 @@ def test_q_alone_never_commits_by_rule() -> None:
     assert decision.arm == int(np.argmin(decision.explanation.value))
 
 
+def test_bhpt_explores_while_the_last_unit_of_the_leader_is_worth_next_to_nothing() -> None:
+    """Means that fall to the last epoch would have it commit from the first unit on."""
+    view = two_arms([[2.0, 1.5, 1.2], [2.9, 2.8, 2.75], []], left=6)
+    ends = SHARP.condition(view).ends(view.horizon)
+    top = int(ends.mean.argmin())
+    later = SHARP.condition(view).ends(view.affordable(5.0)).mean[top]
+    part = (later - ends.mean[top]) / np.sqrt(ends.variance[top])
+    for spared, commits in ((0.0, True), (0.9 * part, True), (1.1 * part, False)):
+        decision = Bhpt(SHARP, spared=spared).decide(view)
+        assert decision is not None
+        assert ("commit" in decision.explanation.why) == commits
+    last = Bhpt(SHARP, spared=1e9).decide(replace(view, left=1.0))
+    assert last is not None
+    assert "commit" in last.explanation.why  # without its only unit it ends nowhere
+
+
 def test_bhpt_epsilon_explores_half_of_the_time() -> None:
     """20 units left but only 10 epochs an arm: there is always something to spare."""
     base = two_arms([[2.0, 1.5, 1.2], [2.4, 2.1, 2.0], [2.9, 2.8, 2.7]], left=20)

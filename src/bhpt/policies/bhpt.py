@@ -34,6 +34,9 @@ class Bhpt(PredictingPolicy):
             paper's rule; without it the variants Q-alone and Q-ε-alone).
         priced: Whether BHPT-ε explores even then, as long as a unit of another arm is worth what
             it takes from ĉ (`priced_values`).
+        spared: Part of the deviation of ĉ's end that its last unit may be worth and still be
+            spared. Where predicted means fall to the last epoch, ĉ needs all that is left,
+            however little the last unit brings.
         shown: The predictor of the study, if it is another than the belief: decisions are
             explained with it.
     """
@@ -42,6 +45,7 @@ class Bhpt(PredictingPolicy):
     epsilon: float | None = None
     exhaustion: bool = True
     priced: bool = False
+    spared: float = 0.0
     shown: Predictor | None = None
 
     @property
@@ -54,7 +58,7 @@ class Bhpt(PredictingPolicy):
         if not view.choosable.any():
             return None
         look = q_values(view, self.belief.condition(view))
-        if self.exhaustion and look.exhausted:
+        if self.exhaustion and look.exhausted and not look.spares(self.spared):
             arm, why = self._commit(look)
         else:
             arm, why = explore(look, self.epsilon)
@@ -95,6 +99,19 @@ class QValues:
         """Whether ĉ needs all that is left."""
         needed = -(-int(self.ends.tau[self.top]) // self.view.unit)
         return bool(needed >= self.view.bought(self.view.left)[self.top])
+
+    def spares(self, part: float) -> bool:
+        """Whether one unit less would raise the mean of ĉ's end by at most a part of its deviation.
+
+        None spares its only unit.
+        """
+        if part <= 0:
+            return False
+        view, top = self.view, self.top
+        rest = view.affordable(view.left_after(float(view.costs[top])))
+        later = self.mixture.ends(horizon_epochs(view, rest)).mean[top]
+        worth = later - self.ends.mean[top]
+        return bool(worth <= part * np.sqrt(self.ends.variance[top]))
 
     def decision(self, belief: Predictor, arm: int, why: str) -> Decision:
         """The decision for an arm, explained with what the belief predicts."""

@@ -126,7 +126,7 @@ ENTRIES = (
     PolicyEntry(
         "bhpt-shapes",
         "bhpt, each arm with a shape of its own",
-        lambda: NarrowedPolicy(Bhpt(ShapeBelief())),
+        lambda: NarrowedPolicy(Bhpt(ShapeBelief(), spared=0.02)),
     ),
     PolicyEntry(
         "bhpt-eps-shapes",
