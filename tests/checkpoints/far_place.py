@@ -45,6 +45,10 @@ class FarPlace:
             (folder / name).write_bytes(content)
         return self._local.fetch(generation, digest)
 
+    def erase(self) -> None:
+        self.bucket.clear()
+        self._local.erase()
+
     def remove(self, one: Draft | Generation) -> None:
         if isinstance(one, Generation):
             self.bucket.pop(one, None)

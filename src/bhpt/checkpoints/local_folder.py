@@ -112,6 +112,10 @@ class LocalFolder:
             path = doomed
         remove_tree(path)
 
+    def erase(self) -> None:
+        """Remove the root."""
+        remove_tree(self._root)
+
     def _sync_names(self, arm: int) -> None:
         """Make the names in an arm's folder durable, and its own if it is new."""
         sync_all([self._arm(arm), *([self._root] if arm in self._unsynced else ())])

@@ -34,7 +34,7 @@ class PlaceAway(RuntimeError):
 
 
 class CheckpointPlace(Protocol):
-    """The contract: begin, commit, fetch, remove, and what is there when a study is opened.
+    """The contract: begin, commit, fetch, remove, erase, and the contents when a study is opened.
 
     Every verb may raise `PlaceAway` where the place is not on this machine.
     """
@@ -77,4 +77,8 @@ class CheckpointPlace(Protocol):
 
     def remove(self, one: Draft | Generation) -> None:
         """Remove it for good; nothing happens if it is not there. May be called from a thread."""
+        ...
+
+    def erase(self) -> None:
+        """Remove all that the study has there, for good; it is not used any more."""
         ...

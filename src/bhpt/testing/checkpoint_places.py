@@ -76,6 +76,15 @@ class CheckpointPlaceContract:
         assert place.contents() == {Generation(5, 2)}
         assert (place.fetch(Generation(5, 2)) / "inside" / "net").read_text() == "2"
 
+    def test_what_is_erased_is_gone(self, place: CheckpointPlace) -> None:
+        """A study that is removed leaves nothing."""
+        place.contents()
+        write_draft(place, Draft(0, 0))
+        write_draft(place, Draft(1, 1))
+        place.commit(Draft(0, 0), Generation(0, 1))
+        place.erase()
+        assert place.contents() == frozenset()
+
     def test_a_store_keeps_its_record_over_the_place(self, place: CheckpointPlace) -> None:
         """Two generations of an arm are kept; what the log does not have is removed on opening."""
         store = CheckpointStore(place)

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from bhpt.checkpoints import RemoteFolder
 from bhpt.checkpoints.disk import remove_tree
 from bhpt.domain import Misuse
 from bhpt.storage import Address, open_store
 from bhpt.study import Journal
 from bhpt.tuning.archive import Archived, write_archive
+from bhpt.tuning.checkpoint_place import place_of
 from bhpt.tuning.folder import StudyFolder, logged_checkpoints
 from bhpt.tuning.ownership import refuse_behind, refuse_wrong_place
 
@@ -37,8 +37,8 @@ def put_away(where: str | Path | Address, file: Path) -> Archived:
                 f"{made.missing} checkpoints of {address} are damaged or gone: it is archived in "
                 f"{file}, and nothing was removed"
             )
-        if state.checkpoints_at:
-            RemoteFolder(state.checkpoints_at, folder.checkpoints, store.identity()).erase()
+        if state.checkpoints_at:  # those in the study's folder go with it, after the log
+            place_of(state.checkpoints_at, folder, store.identity()).erase()
         store.erase()
     remove_tree(folder.root)
     return made
