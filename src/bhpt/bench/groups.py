@@ -4,16 +4,14 @@ It stands beside results.csv and is written before it, so that a run that is in 
 groups; a run that was interrupted in between is there twice with the same numbers, and counts once.
 """
 
-import csv
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
 import numpy as np
 
 from bhpt.bench.simulate import Trajectory
-from bhpt.bench.table import RunKey, start_table
+from bhpt.bench.table import RunKey, append_rows, read_rows, run_key, start_table
 from bhpt.bench.tasks import Task
-from bhpt.domain import Misuse
 
 COLUMNS = ["task", "policy", "budget", "seed", "group", "share"]
 
@@ -53,26 +51,15 @@ class Groups:
         if not self._started:
             start_table(self.path, COLUMNS)
             self._started = True
-        with self.path.open("a", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerows([*astuple(s.run), s.group, s.share] for s in shares)
+        append_rows(self.path, ([*astuple(s.run), s.group, s.share] for s in shares))
 
     def rows(self) -> list[GroupShare]:
         """All shares, each once; none if there is no table."""
         if not self.path.exists():
             return []
-        with self.path.open(newline="") as file:
-            reader = csv.DictReader(file)
-            if reader.fieldnames != COLUMNS:
-                raise Misuse(f"{self.path} is not a table of this benchmark: choose another --out")
-            found: dict[tuple[RunKey, str], GroupShare] = {}
-            for line, cells in enumerate(reader, start=2):
-                try:
-                    run = RunKey(
-                        cells["task"], cells["policy"], int(cells["budget"]), int(cells["seed"])
-                    )
-                    share = GroupShare(run, cells["group"], float(cells["share"]))
-                except (TypeError, ValueError) as error:
-                    raise Misuse(f"{self.path}, line {line}: {error}") from error
-                found[run, share.group] = share
-        return list(found.values())
+        rows = read_rows(self.path, COLUMNS, _share)
+        return list({(row.run, row.group): row for row in rows}.values())
+
+
+def _share(cells: dict[str, str]) -> GroupShare:
+    return GroupShare(run_key(cells), cells["group"], float(cells["share"]))

@@ -1,9 +1,10 @@
 """results.csv: one row a run, appended as runs end, so that a benchmark can go on later."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import TypeVar
 
 from bhpt.bench.metrics import Score
 from bhpt.domain import Misuse
@@ -27,6 +28,8 @@ class ResultRow:
     score: Score
 
 
+R = TypeVar("R")
+
 COLUMNS = [f.name for f in fields(RunKey)] + [f.name for f in fields(Score)]
 
 
@@ -47,6 +50,41 @@ def start_table(path: Path, columns: list[str]) -> None:
         raise Misuse(f"cannot write results to {path.parent}: {error.strerror}") from error
 
 
+def append_rows(path: Path, rows: Iterable[Iterable[object]]) -> None:
+    """Add rows to a table that was started, and flush them."""
+    with path.open("a", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+def read_rows(path: Path, columns: list[str], parse: Callable[[dict[str, str]], R]) -> list[R]:
+    """All rows of a table, in the order written.
+
+    Args:
+        path: The table.
+        columns: What its columns must be.
+        parse: Makes a row of its cells.
+
+    Raises:
+        Misuse: It has other columns, or a cell that cannot be parsed.
+    """
+    with path.open(newline="") as file:
+        reader = csv.DictReader(file)
+        if reader.fieldnames != columns:
+            raise Misuse(f"{path} is not a table of this benchmark: choose another --out")
+        found = []
+        for line, cells in enumerate(reader, start=2):
+            try:
+                found.append(parse(cells))
+            except (TypeError, ValueError) as error:
+                raise Misuse(f"{path}, line {line}: {error}") from error
+    return found
+
+
+def run_key(cells: dict[str, str]) -> RunKey:
+    """The run that a row is of."""
+    return RunKey(cells["task"], cells["policy"], int(cells["budget"]), int(cells["seed"]))
+
+
 class Results:
     """The table in a folder; reading it twice gives the same rows, whatever was interrupted."""
 
@@ -58,32 +96,21 @@ class Results:
     def append(self, row: ResultRow) -> None:
         """Add one row and flush it."""
         values = [*asdict(row.run).values(), *asdict(row.score).values()]
-        with self.path.open("a", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerow(values)
+        append_rows(self.path, [values])
 
     def rows(self) -> list[ResultRow]:
         """All rows, in the order written."""
-        with self.path.open(newline="") as file:
-            reader = csv.DictReader(file)
-            if reader.fieldnames != COLUMNS:
-                raise Misuse(f"{self.path} is not a table of this benchmark: choose another --out")
-            return list(self._parsed(reader))
+        return read_rows(self.path, COLUMNS, _result)
 
-    def _parsed(self, reader: "csv.DictReader[str]") -> Iterator[ResultRow]:
-        for line, cells in enumerate(reader, start=2):
-            try:
-                run = RunKey(
-                    cells["task"], cells["policy"], int(cells["budget"]), int(cells["seed"])
-                )
-                score = Score(
-                    loss=float(cells["loss"]),
-                    regret=float(cells["regret"]),
-                    top1=int(cells["top1"]),
-                    top3=int(cells["top3"]),
-                    top5=int(cells["top5"]),
-                    share=float(cells["share"]),
-                    decision_s=float(cells["decision_s"]),
-                )
-            except (TypeError, ValueError) as error:
-                raise Misuse(f"{self.path}, line {line}: {error}") from error
-            yield ResultRow(run, score)
+
+def _result(cells: dict[str, str]) -> ResultRow:
+    score = Score(
+        loss=float(cells["loss"]),
+        regret=float(cells["regret"]),
+        top1=int(cells["top1"]),
+        top3=int(cells["top3"]),
+        top5=int(cells["top5"]),
+        share=float(cells["share"]),
+        decision_s=float(cells["decision_s"]),
+    )
+    return ResultRow(run_key(cells), score)

@@ -1,14 +1,13 @@
 """predictions.csv of a live benchmark: what studies predicted of their own ends, and what came."""
 
-import csv
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
 import numpy as np
 
 from bhpt.bench.live.runs import EndPrediction
-from bhpt.bench.live.table import LiveKey
-from bhpt.bench.table import start_table
+from bhpt.bench.live.table import LiveKey, live_key
+from bhpt.bench.table import append_rows, read_rows, start_table
 
 _COLUMNS = [
     *("job", "policy", "budget", "seed"),
@@ -35,20 +34,19 @@ class LivePredictions:
 
     def append(self, run: LiveKey, said: tuple[EndPrediction, ...], reached: float) -> None:
         """Add the predictions of a run and flush them."""
-        with self.path.open("a", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            for one in said:
-                numbers = (*astuple(one), reached)
-                writer.writerow([*astuple(run), *(repr(float(number)) for number in numbers)])
+        numbers = ((*astuple(one), reached) for one in said)
+        append_rows(
+            self.path,
+            ([*astuple(run), *(repr(float(number)) for number in row)] for row in numbers),
+        )
 
     def rows(self) -> list[KeptPrediction]:
         """All rows, in the order written."""
-        with self.path.open(newline="") as file:
-            return [_row(cells) for cells in csv.DictReader(file)]
+        return read_rows(self.path, _COLUMNS, _row)
 
 
 def _row(cells: dict[str, str]) -> KeptPrediction:
-    run = LiveKey(cells["job"], cells["policy"], cells["budget"], int(cells["seed"]))
+    run = live_key(cells)
     names = ("at", "best", "expected", "low", "high")
     return KeptPrediction(
         run, EndPrediction(*(float(cells[name]) for name in names)), float(cells["reached"])

@@ -1,11 +1,9 @@
 """results.csv of a live benchmark: one row a run, appended as runs end."""
 
-import csv
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from bhpt.bench.table import start_table
-from bhpt.domain import Misuse
+from bhpt.bench.table import append_rows, read_rows, start_table
 
 COLUMNS = ["job", "policy", "budget", "seed", "loss", "seconds"]
 
@@ -46,22 +44,18 @@ class LiveResults:
 
     def append(self, row: LiveRow) -> None:
         """Add one row and flush it."""
-        with self.path.open("a", newline="") as file:
-            values = [*astuple(row.run), repr(row.loss), f"{row.seconds:.3f}"]
-            csv.writer(file, lineterminator="\n").writerow(values)
+        values = [*astuple(row.run), repr(row.loss), f"{row.seconds:.3f}"]
+        append_rows(self.path, [values])
 
     def rows(self) -> list[LiveRow]:
         """All rows, in the order written."""
-        with self.path.open(newline="") as file:
-            reader = csv.DictReader(file)
-            if reader.fieldnames != COLUMNS:
-                raise Misuse(f"{self.path} is not a table of `bench live`: choose another --out")
-            try:
-                return [_row(cells) for cells in reader]
-            except (TypeError, ValueError) as error:
-                raise Misuse(f"{self.path}: {error}") from error
+        return read_rows(self.path, COLUMNS, _row)
+
+
+def live_key(cells: dict[str, str]) -> LiveKey:
+    """The run that a row is of."""
+    return LiveKey(cells["job"], cells["policy"], cells["budget"], int(cells["seed"]))
 
 
 def _row(cells: dict[str, str]) -> LiveRow:
-    run = LiveKey(cells["job"], cells["policy"], cells["budget"], int(cells["seed"]))
-    return LiveRow(run, float(cells["loss"]), float(cells["seconds"]))
+    return LiveRow(live_key(cells), float(cells["loss"]), float(cells["seconds"]))
