@@ -3,7 +3,7 @@
 A predictor that was not trained on a kind of job may predict too much of it. The study shows that:
 for some moments of its past the same prediction is made again, from what was known then, of where
 it would be now. The gain that came over the gain that was promised, pooled over these moments, is
-how much of a further gain is believed. A ratio that is usual for jobs that the predictor does not
+how much of a further gain is counted. A ratio that is usual for jobs that the predictor does not
 know counts as some more such moments, so that few of them decide little.
 
 Notation:
@@ -29,7 +29,7 @@ _MOST = 1.5  # a study that always did better than promised does not double what
 
 
 def trust(state: State, predictor: Predictor) -> float:
-    """The part of a predicted gain that is believed, by what came of earlier predictions.
+    """The part of a predicted gain to count, by what came of earlier predictions.
 
     Args:
         state: The study, which has seen a finite loss.
@@ -56,7 +56,7 @@ def as_it_was(state: State, reports: int) -> State | None:
     """The study after so many of its reports, with what has been spent since then still to spend.
 
     Arms and what is known of their prices are those of now. Several workers are taken as one, so
-    that what is believed does not depend on how many there are.
+    that the trust does not depend on how many there are.
 
     Returns:
         None if too little was known by then.

@@ -21,7 +21,7 @@ from bhpt.reports.worlds import (
 from bhpt.study import State
 
 _INTERVAL = (0.05, 0.95)
-_GROWN = 1.2  # what is believed is worked out again when there are so many times the reports
+_GROWN = 1.2  # the trust is computed again when there are so many times the reports
 _SHARE = 0.05  # of the time may be spent on predictions for a live view
 
 
@@ -82,7 +82,7 @@ def predict_study(
         state: The study.
         predictor: Its predictor; that of the policy that it remembers if None.
         memory: What the predictor has prepared for the study; a fresh one if None.
-        believed: The part of a predicted gain that is believed; worked out if None.
+        believed: The part of a predicted gain to count; computed from the study's past if None.
     """
     if state.best is None or not (state.open or state.ledger.left > 0):
         return None
@@ -110,7 +110,7 @@ def _outcome(state: State, worlds: Worlds) -> Outcome:
 
 def _predicted(worlds: Worlds, outcome: Outcome) -> StudyPrediction:
     final = Interval(outcome.low, outcome.expected, outcome.high)
-    low, high = np.maximum(worlds.ends.quantiles(_INTERVAL), worlds.belief.floor)
+    low, high = np.maximum(worlds.ends.quantiles(_INTERVAL), worlds.gain_trust.floor)
     middle = np.clip(worlds.ends.mean(), low, high)
     known = np.flatnonzero(np.isfinite(middle))
     ends = {int(k): Interval(float(low[k]), float(middle[k]), float(high[k])) for k in known}

@@ -7,7 +7,7 @@ training, lets the better ones go on to a third, and the best of those to the en
 share of the budget for each of these three rounds. Real policies spend a budget in about this way;
 playing one of them decision by decision would take minutes. The outcome in a world is the lowest
 loss that any arm reaches, or the best so far. Units in flight end in every world. How much of a
-gain is believed follows from what came of earlier predictions of the same study (`hindsight`).
+gain is counted follows from what came of earlier predictions of the same study (`hindsight`).
 
 The worlds are drawn from the study as it stands, whatever budget is looked at afterwards: so
 `status`, which looks at what is left, and `forecast`, which looks at more, say the same of it.
@@ -135,11 +135,11 @@ class Chance:
 
 @dataclass(frozen=True, slots=True)
 class GainTrust:
-    """How far predicted losses below the best so far are believed.
+    """How far predicted losses below the best so far are trusted.
 
     Attributes:
         best: The best loss so far.
-        trust: The part of a predicted gain that is believed.
+        trust: The part of a predicted gain that is counted.
         floor: No loss can be lower.
     """
 
@@ -148,7 +148,7 @@ class GainTrust:
     floor: float = -np.inf
 
     def of(self, losses: FloatArray) -> FloatArray:
-        """Predicted losses as they are believed; those above the best so far as they are, [any]."""
+        """Predicted losses with gains below the best so far scaled by the trust, [any]."""
         gain = np.maximum(self.best - losses, 0.0)
         return np.maximum(losses + (1 - self.trust) * gain, self.floor)
 
@@ -170,7 +170,7 @@ class Worlds:
         workers: Workers that train side by side.
         arms: Candidates, those in flight first, [A].
         paths: The best loss of the study if an arm alone reached an epoch, [S, A, T + 1].
-        belief: What of a gain below the best so far is believed.
+        gain_trust: How far gains below the best so far are trusted.
     """
 
     view: View
@@ -180,7 +180,7 @@ class Worlds:
     workers: int
     arms: IntArray
     paths: FloatArray
-    belief: "GainTrust"
+    gain_trust: "GainTrust"
 
     @cached_property
     def counts(self) -> IntArray:
@@ -210,9 +210,9 @@ class Worlds:
         )
 
     def outcome(self, amount: float, played: "Played") -> "Outcome":
-        """What an amount brings, as far as that is believed."""
-        mean = min(float(self.belief.of(played.losses).mean()), self.best)  # it may be rounded
-        low = float(self.belief.low(float(np.quantile(played.losses, _TAIL))))
+        """What an amount brings, with gains scaled by the trust."""
+        mean = min(float(self.gain_trust.of(played.losses).mean()), self.best)  # it may be rounded
+        low = float(self.gain_trust.low(float(np.quantile(played.losses, _TAIL))))
         return Outcome(amount, mean, min(low, mean), self.best, played.arms)
 
     def played(self, chance: "Chance") -> "Played":
@@ -282,7 +282,7 @@ def draw_worlds(
         memory: What the predictor has prepared for it.
         amounts: Additional budgets: where nothing can be started with what is left, the worlds
             are drawn from the study with the first of them that changes that.
-        trust: The part of a predicted gain that is believed.
+        trust: The part of a predicted gain that is counted.
     """
     looked = next(filter(None, (look_at(state, amount) for amount in (0.0, *amounts))), None)
     if looked is None or state.best is None:
@@ -302,8 +302,8 @@ def _drawn(
     paths = ends.paths(arms, DRAWS, np.random.default_rng((state.plan.seed, _SEED)))
     paths = np.minimum(paths, best)
     paths[:, :, 0] = best
-    belief = GainTrust(best, trust, view.curves.lowest_possible)
-    return Worlds(view, prospects, ends, best, state.session_workers, arms, paths, belief)
+    gain_trust = GainTrust(best, trust, view.curves.lowest_possible)
+    return Worlds(view, prospects, ends, best, state.session_workers, arms, paths, gain_trust)
 
 
 def look_at(state: State, amount: float) -> tuple[View, Prospects] | None:

@@ -1,4 +1,4 @@
-"""The default with every opinion by names reversed: what it costs to believe names that mislead.
+"""The default with every opinion by names reversed: what misleading names cost.
 
 Before each decision the tokens of arms are exchanged: the arm of which names promise most gets
 those of the arm of which they promise least, and so on. Curves and features stay as they are.
