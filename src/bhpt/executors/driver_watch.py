@@ -9,7 +9,6 @@ it off, and leaves the terminal as it was. It imports nothing but the standard l
 import os
 import subprocess
 import sys
-import termios
 from typing import Any
 
 _OFF = "off\n"
@@ -54,14 +53,25 @@ def watch() -> None:
     if sys.stdin.read() == _OFF:
         return
     if before is not None:
-        termios.tcsetattr(sys.stderr, termios.TCSADRAIN, before)
-        sys.stderr.write(_SHOW_CURSOR)
+        _restore(before)
     sys.stderr.write(f"{line}\n")
 
 
 def _terminal() -> list[Any] | None:
     """How the terminal is set, None if standard error is none."""
-    return termios.tcgetattr(sys.stderr) if os.isatty(sys.stderr.fileno()) else None
+    if sys.platform == "win32" or not os.isatty(sys.stderr.fileno()):
+        return None
+    import termios
+
+    return termios.tcgetattr(sys.stderr)
+
+
+def _restore(before: list[Any]) -> None:
+    """Set the terminal as it was, with its cursor shown."""
+    import termios
+
+    termios.tcsetattr(sys.stderr, termios.TCSADRAIN, before)
+    sys.stderr.write(_SHOW_CURSOR)
 
 
 if __name__ == "__main__":

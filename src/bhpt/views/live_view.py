@@ -197,26 +197,33 @@ def watching(mode: Mode, title: str, predict: Predict) -> Iterator[Watch]:
             with announced(starting_line(title), _to_stderr) as write:
                 yield PlainLines(pressed, write, predict)
             return
-        from rich.constrain import Constrain
-        from rich.live import Live  # only for a live view: half of a start's imports
-
-        from bhpt.views.consoles import SafeConsole
-        from bhpt.views.renderables import starting, view_of
-
-        console = SafeConsole(stderr=True)
-        clock = StudyClock()
-        with (
-            _keys_unseen(),
-            Live(starting(title), console=console, auto_refresh=False, transient=True) as live,
-        ):
-
-            def show(state: State, _: tuple[Running, ...]) -> None:
-                progress = progress_of(state, clock.read(state), predict)
-                view = view_of(progress, title, pressed.notice())
-                # the last column stays free: what is typed there would begin another line
-                live.update(Constrain(view, console.width - 1), refresh=True)
-
+        with _live(title, predict, pressed) as show:
             yield show
+
+
+@contextmanager
+def _live(title: str, predict: Predict, pressed: Presses) -> Iterator[Watch]:
+    """The live view of a terminal, drawn again with each new state."""
+    from rich.constrain import Constrain
+    from rich.live import Live  # only for a live view: half of a start's imports
+
+    from bhpt.views.consoles import SafeConsole
+    from bhpt.views.renderables import starting, view_of
+
+    console = SafeConsole(stderr=True)
+    clock = StudyClock()
+    with (
+        _keys_unseen(),
+        Live(starting(title), console=console, auto_refresh=False, transient=True) as live,
+    ):
+
+        def show(state: State, _: tuple[Running, ...]) -> None:
+            progress = progress_of(state, clock.read(state), predict)
+            view = view_of(progress, title, pressed.notice())
+            # the last column stays free: what is typed there would begin another line
+            live.update(Constrain(view, console.width - 1), refresh=True)
+
+        yield show
 
 
 @contextmanager
