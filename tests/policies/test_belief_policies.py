@@ -168,7 +168,7 @@ def test_q_alone_never_commits_by_rule() -> None:
 
 def test_bhpt_explores_while_the_last_unit_of_the_leader_is_worth_next_to_nothing() -> None:
     """Means that fall to the last epoch would have it commit from the first unit on."""
-    view = two_arms([[2.0, 1.5, 1.2], [2.9, 2.8, 2.75], []], left=6)
+    view = two_arms([[2.0, 1.5, 1.2], [2.9, 2.8, 2.75], []], left=6)  # of 10 epochs an arm
     ends = SHARP.condition(view).ends(view.horizon)
     top = int(ends.mean.argmin())
     later = SHARP.condition(view).ends(view.affordable(5.0)).mean[top]
@@ -177,6 +177,10 @@ def test_bhpt_explores_while_the_last_unit_of_the_leader_is_worth_next_to_nothin
         decision = Bhpt(SHARP, spared=spared).decide(view)
         assert decision is not None
         assert ("commit" in decision.explanation.why) == commits
+    enough = two_arms([[2.0, 1.5, 1.2], [2.9, 2.8, 2.75], [2.9, 2.8]], left=6)
+    explored = Bhpt(SHARP, spared=1e9).decide(enough)
+    assert explored is not None
+    assert "commit" in explored.explanation.why
     last = Bhpt(SHARP, spared=1e9).decide(replace(view, left=1.0))
     assert last is not None
     assert "commit" in last.explanation.why  # without its only unit it ends nowhere

@@ -35,8 +35,9 @@ class Bhpt(PredictingPolicy):
         priced: Whether BHPT-ε explores even then, as long as a unit of another arm is worth what
             it takes from ĉ (`priced_values`).
         spared: Part of the deviation of ĉ's end that its last unit may be worth and still be
-            spared. Where predicted means fall to the last epoch, ĉ needs all that is left,
-            however little the last unit brings.
+            spared, while the other arms have had less than half a training altogether. Where
+            predicted means fall to the last epoch, ĉ needs all that is left, however little the
+            last unit brings, and a budget of one training would look at no second arm.
         shown: The predictor of the study, if it is another than the belief: decisions are
             explained with it.
     """
@@ -103,11 +104,12 @@ class QValues:
     def spares(self, part: float) -> bool:
         """Whether one unit less would raise the mean of ĉ's end by at most a part of its deviation.
 
-        None spares its only unit.
+        None spares its only unit, nor any once the others have had half a training.
         """
-        if part <= 0:
-            return False
         view, top = self.view, self.top
+        epochs = view.curves.count_by_arm
+        if part <= 0 or 2 * (epochs.sum() - epochs[top]) >= view.curves.epochs:
+            return False
         rest = view.affordable(view.left_after(float(view.costs[top])))
         later = self.mixture.ends(horizon_epochs(view, rest)).mean[top]
         worth = later - self.ends.mean[top]
