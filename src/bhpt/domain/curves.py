@@ -290,6 +290,8 @@ class Curves:
             counts=counts,
             reports=room.readable_reports[: room.written],
         )
+        if known is not None and "untrained" in self.__dict__:
+            made.__dict__["untrained"] = self.untrained  # first epochs are the same
         return made._sharing(room)
 
     def _sharing(self, room: _Room | None) -> "Curves":

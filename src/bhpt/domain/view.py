@@ -153,7 +153,8 @@ class View:
     def price(self) -> float:
         """What a unit of an arm that can run one typically costs; of any arm if none can."""
         payable = self.costs[self.choosable] if self.choosable.any() else self.costs
-        return median(payable)
+        lowest = float(payable.min())
+        return lowest if lowest == payable.max() else median(payable)  # usually all are alike
 
     @property
     def units_left(self) -> int:

@@ -73,6 +73,7 @@ def as_it_was(state: State, reports: int) -> State | None:
         state,
         curves=curves,
         open=(),
+        open_arms=(),
         plan=replace(state.plan, workers=1, budget=budget),
         session=None,
         ledger=Ledger(budget, spent=share * used, clock=share * used),

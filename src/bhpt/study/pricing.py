@@ -158,7 +158,7 @@ def _arms(state: State) -> tuple[Curves, FloatArray]:
 
 def _flying_arms(state: State) -> IntArray:
     """Arms with a unit in flight, each once, in the order decided, [P]."""
-    arms = dict.fromkeys(attempt.unit.arm for attempt in state.flying)
+    arms = dict.fromkeys(state.open_arms)
     return np.fromiter(arms, np.int64, len(arms))
 
 

@@ -163,6 +163,7 @@ class State:
         ledger: Spent, promised, left.
         attempts: Every attempt, by number.
         open: Numbers of the attempts in flight, in order.
+        open_arms: Their arms, in the same order.
         tried: What is known of arms that were tried, in the order of first trial.
         failures: How many attempts failed.
         longest_s: The longest time that a reported unit was busy, None before the first.
@@ -186,6 +187,7 @@ class State:
     curves: Curves | None = None
     attempts: PVector[Attempt] = field(default_factory=pvector)
     open: tuple[int, ...] = ()
+    open_arms: tuple[int, ...] = ()
     tried: TriedArms = field(default_factory=TriedArms)
     failures: int = 0
     longest_s: float | None = None
@@ -243,6 +245,8 @@ class State:
 
     def flying_epochs(self, arm: int) -> int:
         """Epochs of an arm in flight: a unit's, or two units' in logs of an earlier version."""
+        if arm not in self.open_arms:
+            return 0
         return sum(one.unit.epochs for one in self.flying if one.unit.arm == arm)
 
     def metrics_of(self, arm: int) -> tuple[Metrics, ...]:
@@ -271,12 +275,12 @@ class State:
 
     def was_tried(self, arm: int) -> bool:
         """Whether any unit of an arm was started."""
-        return arm in self.tried or any(attempt.unit.arm == arm for attempt in self.flying)
+        return arm in self.tried or arm in self.open_arms
 
     @property
     def untried(self) -> int:
         """How many arms no unit was started of."""
-        first = {attempt.unit.arm for attempt in self.flying if attempt.unit.arm not in self.tried}
+        first = {arm for arm in self.open_arms if arm not in self.tried}
         return len(self.configs) - len(self.tried) - len(first)
 
 
@@ -383,6 +387,7 @@ def _(event: Decided, state: State) -> State:
         ledger=state.ledger.reserve(event.attempt, event.cost),
         attempts=state.attempts.append(attempt),
         open=(*state.open, event.attempt),
+        open_arms=(*state.open_arms, event.arm),
         queue=tuple(arm for arm in state.queue if arm != event.arm),
         children=tuple(child for child in state.children if child.arm != event.arm),
     )
@@ -534,10 +539,12 @@ def _flying(state: State, number: int) -> Attempt:
 
 def _settled(state: State, ended: Attempt) -> dict[str, Any]:
     """What changes in the state when an attempt has ended: it is paid for."""
+    place = state.open.index(ended.number)
     return {
         "ledger": state.ledger.settle(ended.number, ended.cost),
         "attempts": state.attempts.set(ended.number, ended),
-        "open": tuple([number for number in state.open if number != ended.number]),
+        "open": (*state.open[:place], *state.open[place + 1 :]),
+        "open_arms": (*state.open_arms[:place], *state.open_arms[place + 1 :]),
     }
 
 

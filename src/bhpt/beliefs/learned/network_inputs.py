@@ -147,7 +147,7 @@ def seen_past(view: View, moment: Moment, shape: Geometry) -> Past:
         shape: How their configurations lie.
     """
     slot: Slot[Past] = Slot("past of arms", room=_NETWORKS)
-    inputs = (moment.q, moment.n, moment.total, shape.near)
+    inputs = (moment.n, moment.q, moment.total, shape.near)
     return view.memory.recall(slot, inputs, lambda: past_of(np, moment, shape.near))
 
 

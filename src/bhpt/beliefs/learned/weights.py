@@ -58,7 +58,7 @@ class NetworkWeights(Mapping[str, Array]):
         """Whether the arrays are the same, name by name and bit by bit."""
         return isinstance(other, NetworkWeights) and self.digest == other.digest
 
-    @property
+    @cached_property
     def knows_names(self) -> bool:
         """Whether it has networks that judge configurations by their names."""
         return any(name.startswith(_READER) for name in self._arrays)
