@@ -204,7 +204,7 @@ def worker(target: Target, rng: Rng) -> None:
     """One process that a driver has started is killed: a worker, or the guard."""
     pid = target.start()
     if _live(target, pid, rng) is None:
-        others = sorted(members(target.token) - {pid})
+        others = sorted(one for one in members(target.token) if one != pid)
         if others:
             with suppress(ProcessLookupError):  # it has just ended
                 os.kill(others[int(rng.integers(len(others)))], signal.SIGKILL)
