@@ -903,7 +903,7 @@ def test_readers_are_compared_on_kinds_that_they_have_not_met(
 ) -> None:
     out = tmp_path / "judgements.csv"
     words = ["--pool", str(pool_file), "--new", "trees", "--parts", "2", "--seeds", "1"]
-    training("widening").main([*words, "--steps", "2", "--out", str(out)])
+    training("widening").main([*words, "--by", "kind", "--steps", "2", "--out", str(out)])
     with out.open() as file:
         rows = list(csv.DictReader(file))
     kinds = {row["kind"] for row in rows}

@@ -1,9 +1,9 @@
 """Does a wider pool help readers of names on kinds that they have not met? No GPU is needed.
 
-For each fold of kinds (`folds.FOUR`, or parts by chance) readers are trained twice without them: on
-the kinds of before alone (`narrow`), and with the kinds that are new (`wide`). Both are asked about
-all tables of the fold. What counts is the rank correlation of what they say with how arms really
-end, and how good the best of the five arms is that they think best of.
+Readers are trained twice without some kinds: on the kinds of before alone (`narrow`), and with the
+kinds that are new (`wide`). Both are asked about all tables that were left out. What counts is the
+rank correlation of what they say with how arms really end, and how good the best of the five arms
+is that they think best of.
 
     python -m benchmarks.policy.widening --pool runs/pool.npz --new gan,flow --out runs/widening.csv
 """
@@ -76,10 +76,17 @@ def judged(
     return found
 
 
-def parted(tables: Tables, parts: int) -> list[list[int]]:
-    """Tasks by fold of their kinds; by chance if so many parts are asked for, else `FOUR`."""
-    if parts:
-        return folds(tables, tables.named(), "kind", parts)
+def parted(tables: Tables, by: str, parts: int) -> list[list[int]]:
+    """What is left out together.
+
+    Args:
+        tables: The pool.
+        by: `fold` for the kinds of each fold of `FOUR`, `kind` for kinds by chance, `task` for
+            tables by chance, whose kinds `wide` meets then.
+        parts: How many parts there are by chance.
+    """
+    if by != "fold":
+        return folds(tables, tables.named(), by, parts)
     kinds = tables.labels.kinds
     return [[t for t in tables.named() if kinds[t] in fold] for fold in FOUR.values()]
 
@@ -92,9 +99,9 @@ def compare(
     found: list[Judgement] = []
     for seed in range(seeds):
         for number, part in enumerate(every):
-            left_out = {kinds[t] for t in part}
+            left_out = {*part}
             for pool, hidden in (("narrow", {*new}), ("wide", set[str]())):
-                inside = [t for t in tables.named() if kinds[t] not in left_out | hidden]
+                inside = [t for t in tables.named() if t not in left_out and kinds[t] not in hidden]
                 weights = train(tables, inside, steps, 100 * seed + number)
                 found += judged(tables, weights, part, pool, seed)
             print(f"seed {seed}, part {number + 1} of {len(every)}", flush=True)
@@ -163,7 +170,13 @@ def parser() -> argparse.ArgumentParser:
         "--new", type=kinds_listed, required=True, help="kinds that only `wide` learns from"
     )
     made.add_argument("--out", type=Path, required=True, help="file of all judgements, .csv")
-    made.add_argument("--parts", type=int, default=0, help="kinds parted by chance; 0: four folds")
+    made.add_argument(
+        "--by",
+        choices=("fold", "kind", "task"),
+        default="fold",
+        help="what is left out together: kinds that resemble each other, kinds or tables by chance",
+    )
+    made.add_argument("--parts", type=int, default=4, help="of kinds or tables by chance")
     made.add_argument("--seeds", type=int, default=3, help="trainings of each")
     made.add_argument("--steps", type=int, default=1500, help="of a training")
     return made
@@ -175,7 +188,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tables = Tables(options.pool)
     if unknown := {*options.new} - {*tables.labels.kinds}:
         raise Misuse(f"not in the pool: {', '.join(sorted(unknown))}")
-    every = parted(tables, options.parts)
+    every = parted(tables, options.by, options.parts)
     found = compare(tables, options.new, every, options.seeds, options.steps)
     with options.out.open("w", newline="") as file:
         rows = csv.DictWriter(file, [field.name for field in fields(Judgement)])
