@@ -66,7 +66,8 @@ def curve(config: Config) -> Iterator[float]:
 def loss_at(config: Config, epoch: int) -> float:
     """A curve that falls towards an end that depends on the configuration."""
     off = abs(math.log10(config["lr"]) + 2.5) / 3 + abs(config["momentum"] - 0.9) / 2
-    return 0.1 + 0.3 * off + 2.0 * math.exp(-epoch * (0.05 + config["dropout"] / 10))
+    fall = math.exp(-epoch * (0.05 + float(config["dropout"]) / 10))
+    return 0.1 + 0.3 * float(off) + 2.0 * fall
 
 
 def random_configs(count: int, seed: int) -> list[Config]:
