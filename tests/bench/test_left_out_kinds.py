@@ -75,6 +75,10 @@ def test_tables_are_grouped_and_few(data: Path) -> None:
     found = tables_by_kind(data, 2)
     assert {kind: len(tasks) for kind, tasks in found.items()} == {"nets": 2, "trees": 2}
     assert tables_by_kind(data, 2) == found
+    gone = next(iter(found["nets"]))
+    for file in data.glob(f"{gone}.*"):
+        file.unlink()
+    assert tables_by_kind(data, 2)["trees"] == found["trees"]
     with pytest.raises(Misuse, match=r"no NAME\.npz"):
         tables_by_kind(data / "nothing", 2)
 

@@ -8,6 +8,7 @@ Simple rules have no networks and are run as they are.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 
@@ -80,7 +81,10 @@ def _trained_kinds(fold: Path, network: Network) -> Mapping[str, int]:
 
 
 def tables_by_kind(data: Path, most: int, seed: int = 0) -> dict[str, tuple[str, ...]]:
-    """Tables of a folder by kind, at most so many of each, drawn at random.
+    """Tables of a folder by kind, at most so many of each, drawn by chance.
+
+    Names are ordered by a checksum, so that tables which are added to the folder later do not
+    change what is drawn of other kinds, and little of their own.
 
     Raises:
         Misuse: The folder holds no tables.
@@ -90,9 +94,8 @@ def tables_by_kind(data: Path, most: int, seed: int = 0) -> dict[str, tuple[str,
         by_kind.setdefault(load(name, 0, data).kind or "unknown", []).append(name)
     if not by_kind:
         raise Misuse(f"--data {data}: no NAME.npz + NAME.json pairs there")
-    rng = np.random.default_rng(seed)
     return {
-        kind: tuple(sorted(names[at] for at in rng.permutation(len(names))[:most]))
+        kind: tuple(sorted(sorted(names, key=lambda name: crc32(f"{seed} {name}".encode()))[:most]))
         for kind, names in sorted(by_kind.items())
     }
 
