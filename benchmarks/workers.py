@@ -8,12 +8,11 @@ reach, and for which part of the time its workers trained. Rows that are there a
 """
 
 import argparse
-import csv
 import json
 import math
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,8 @@ import numpy as np
 from bhpt.bench.baselines.registry import make_policy
 from bhpt.bench.catalogue import load
 from bhpt.bench.left_out_kinds import fold_without, tables_by_kind, with_fold
-from bhpt.bench.tasks import Task
+from bhpt.bench.table import append_rows, read_rows, start_table
+from bhpt.bench.tasks import Task, without_seeds
 from bhpt.domain import FloatArray
 from bhpt.executors import Executor
 from bhpt.executors.simulated import SimulatedExecutor
@@ -56,6 +56,9 @@ class Outcome:
     regret: float
     busy: float
     epochs: int
+
+
+_COLUMNS = [one.name for one in (*fields(Cell), *fields(Outcome))]
 
 
 def untrained(_config: object) -> Iterator[float]:
@@ -106,22 +109,20 @@ def run(task: Task, configs: list[dict[str, object]], policy: str, cell: Cell) -
 
 
 def configs_of(data: Path, name: str) -> list[dict[str, object]]:
-    """The configurations of a table, without the seeds that it was trained with."""
-    listed = json.loads((data / f"{name}.json").read_text())["configs"]
-    return [{key: one[key] for key in one if not key.endswith("seed")} for one in listed]
+    """The configurations of a table."""
+    return without_seeds(json.loads((data / f"{name}.json").read_text())["configs"])
 
 
 def rows_of(file: Path) -> dict[Cell, Outcome]:
-    """What a file has already."""
-    if not file.exists():
-        return {}
-    with file.open() as lines:
-        return {
-            Cell(kind, task, policy, int(workers), int(seed)): Outcome(
-                float(regret), float(busy), int(epochs)
-            )
-            for kind, task, policy, workers, seed, regret, busy, epochs in csv.reader(lines)
-        }
+    """What a file has already; it is started if it is not there."""
+    start_table(file, _COLUMNS)
+    return dict(read_rows(file, _COLUMNS, _row))
+
+
+def _row(cells: dict[str, str]) -> tuple[Cell, Outcome]:
+    workers, seed = int(cells["workers"]), int(cells["seed"])
+    cell = Cell(cells["kind"], cells["task"], cells["policy"], workers, seed)
+    return cell, Outcome(float(cells["regret"]), float(cells["busy"]), int(cells["epochs"]))
 
 
 def table(rows: dict[Cell, Outcome]) -> Iterator[str]:
@@ -176,8 +177,7 @@ def main() -> None:
         rows[cell] = run(
             task, configs, with_fold(cell.policy, fold_without(cell.kind, folds)), cell
         )
-        with asked.out.open("a") as lines:
-            csv.writer(lines).writerow((*vars(cell).values(), *vars(rows[cell]).values()))
+        append_rows(asked.out, [(*astuple(cell), *astuple(rows[cell]))])
         print(f"{number}/{len(missing)} {cell.task} {cell.policy} x {cell.workers}", flush=True)
     print("\n".join(table({cell: rows[cell] for cell in wanted})))
 

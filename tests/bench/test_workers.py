@@ -33,7 +33,9 @@ def test_a_study_is_charged_for_what_its_workers_trained(count: int) -> None:
 def test_rows_are_kept_and_shown(tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"
     assert workers.rows_of(file) == {}
-    file.write_text("kind,vae_mnist,random,3,0,0.25,0.9,40\nkind,vae_mnist,asha,3,0,0.5,0.8,41\n")
+    with file.open("a") as lines:
+        lines.write("kind,vae_mnist,random,3,0,0.25,0.9,40\nkind,vae_mnist,asha,3,0,0.5,0.8,41\n")
+        lines.write("kind,vae_mnist,sh,3")  # interrupted
     rows = workers.rows_of(file)
     assert rows[CELL] == workers.Outcome(0.25, 0.9, 40)
     head, mean, kind, busy = workers.table(rows)

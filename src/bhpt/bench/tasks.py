@@ -117,10 +117,10 @@ def from_pair(folder: Path, name: str) -> Task:
     families = tuple(str(c.get("arch", "")) for c in configs)
     groups = families if len(set(families)) > 1 else ()
     kind = kind_of(name, about)
-    return from_table(name, table, _without_seeds(configs), unit, groups, kind)
+    return from_table(name, table, without_seeds(configs), unit, groups, kind)
 
 
-def _without_seeds(configs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def without_seeds(configs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Configurations without what only seeds the training: it explains nothing."""
     return [{k: v for k, v in c.items() if not k.endswith("seed")} for c in configs]
 

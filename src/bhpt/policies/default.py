@@ -4,9 +4,9 @@ Where the names of hyper-parameters distinguish arms, the learned policy decides
 usually good and from what this study has shown. What is usually good may not be so here; so while
 more than a full training is left, every third unit goes to the arm whose curve promises most
 (`promising`), which is judged without names; every second where the budget pays for several units
-of every arm, so that curves are seen soon. And of the first arms that are tried some are chosen
-without names (`_BLIND_LOOKS`): where all of them are chosen by names, nothing shows whether other
-arms are better, and names that mislead would be trusted for long.
+of every arm, so that curves are seen soon. And the second arm that is tried is chosen without
+names: where all are chosen by names, nothing shows whether other arms are better, and names that
+mislead would be trusted for long.
 
 Where they do not, everything is decided without them.
 """
@@ -30,7 +30,6 @@ from bhpt.policies.staged import plenty
 
 _SECOND_OPINION = 3  # one unit of so many, while there is time
 _WITH_PLENTY = 2  # and where there is plenty of it
-_BLIND_LOOKS = frozenset({1})  # arms tried so far, when the next one is chosen without names
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +39,7 @@ class DefaultPolicy(PredictingPolicy):
     Attributes:
         named: Decides where they do.
         second: Decides every few units instead of it, from curves alone.
-        blind: The learned policy told no names, for some of the first looks.
+        blind: The learned policy told no names, for the second arm that is tried.
         nameless: Decides where they do not.
         names_tell: Whether they do, for the arms of a view.
     """
@@ -66,10 +65,10 @@ class DefaultPolicy(PredictingPolicy):
             return self.nameless.decide(view)
         advice = self.second.decide(view) if _wants_advice(view) else None
         chosen = advice or self.named.decide(view)
-        if chosen is None or not _is_first_look(view, chosen) or _tried(view) not in _BLIND_LOOKS:
+        if chosen is None or not _is_second_arm(view, chosen.arm):
             return chosen
         other = self.blind.decide(view)
-        if other is None or not _is_first_look(view, other):
+        if other is None or not _is_second_arm(view, other.arm):
             return chosen
         return Decision(other.arm, lambda: self._explain_blind(view))
 
@@ -85,11 +84,9 @@ def _wants_advice(view: View) -> bool:
     return view.step % every == every - 1 and view.units_left > view.full
 
 
-def _is_first_look(view: View, decision: Decision) -> bool:
-    """Whether the chosen arm has not been tried and is not being tried."""
-    return not view.curves.count_by_arm[decision.arm] and decision.arm not in view.pending
-
-
-def _tried(view: View) -> int:
-    """Arms that have been tried or are being tried."""
-    return len(np.union1d(view.curves.visited, view.pending))
+def _is_second_arm(view: View, arm: int) -> bool:
+    """Whether one arm has been tried or is being tried, and that is another one."""
+    if len(view.curves.visited) > 1:
+        return False
+    tried = {*view.curves.visited.tolist(), *view.pending.tolist()}
+    return len(tried) == 1 and arm not in tried

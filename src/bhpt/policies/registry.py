@@ -87,8 +87,8 @@ def _without_names(learned: Learned) -> Learned:
     return Learned(without_names(learned.weights), learned.ends)
 
 
-def _default(learned: Learned) -> SensiblePolicy:
-    """The policy of a user who names none."""
+def default_with(learned: Learned) -> SensiblePolicy:
+    """The policy of a user who names none, with the networks of a learned policy."""
     chooser = DefaultPolicy(
         named=learned,
         second=Promising(learned.predictor),
@@ -100,7 +100,9 @@ def _default(learned: Learned) -> SensiblePolicy:
 
 
 ENTRIES = (
-    PolicyEntry("default", "learned, with a second opinion on curves", lambda: _default(Learned())),
+    PolicyEntry(
+        "default", "learned, with a second opinion on curves", lambda: default_with(Learned())
+    ),
     PolicyEntry("learned", "a network trained on many studies", Learned),
     PolicyEntry(
         "nameless",
@@ -165,7 +167,7 @@ BENCHMARK_ONLY = (
 """Names of the benchmark's own methods, which older versions accepted here."""
 
 _TRAINED: dict[str, Callable[[Learned], Policy]] = {
-    "default": _default,
+    "default": default_with,
     "learned": lambda learned: learned,
     "nameless": _nameless,
 }

@@ -82,7 +82,7 @@ BASELINES = (
         lambda truth: Rollout(paper_or_true_belief(truth)),
     ),
     BaselineEntry(
-        "misled", "default with every opinion by names reversed", lambda _: _misled("default")
+        "misled", "default with every opinion by names reversed", lambda _: _misled(_MISLED)
     ),
 )
 _MISLED = "misled"
@@ -98,8 +98,9 @@ _TOLD: dict[str, Callable[[Truth], Policy]] = {
 }
 
 
-def _misled(default: str) -> Policy:
-    return MisledPolicy(registry.make_policy(default), registry.learned(default).weights)
+def _misled(name: str) -> Policy:
+    learned = registry.learned(name)
+    return MisledPolicy(registry.default_with(learned), learned.weights)
 
 
 def networks(name: str) -> Mapping[str, str]:
@@ -126,7 +127,7 @@ def make_policy(name: str, truth: Truth | None = None) -> Policy:
     if name in _BY_NAME:
         return _BY_NAME[name].make(truth)
     if name.startswith(f"{_MISLED}:"):
-        return _misled(name.replace(_MISLED, "default", 1))
+        return _misled(name)
     if truth is not None and name in _TOLD:
         return _TOLD[name](truth)
     return registry.make_policy(name)
