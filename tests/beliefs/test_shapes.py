@@ -9,7 +9,7 @@ import pytest
 from scipy.special import logsumexp, ndtri
 from scipy.stats import multivariate_normal
 
-from bhpt.beliefs.expected_min import deviation_of_gain, expected_min
+from bhpt.beliefs.expected_min import best_other, deviation_of_gain, expected_min
 from bhpt.beliefs.hypers import Hypers, Structure
 from bhpt.beliefs.kernels import asymptote_covariance
 from bhpt.beliefs.shape_belief import ShapeBelief, ShapeFit, ShapeSetting
@@ -25,7 +25,6 @@ from bhpt.beliefs.shape_posterior import ShapePosterior
 from bhpt.beliefs.shape_prior import LEARNED, SHAPES, STUDIES
 from bhpt.beliefs.shapes import Shape, kept_epochs
 from bhpt.domain import Curves, FloatArray, Memory, View
-from bhpt.policies.action_values import best_other
 
 EPOCHS = 8
 ALONE = Structure("none")

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bhpt.beliefs.expected_min import expected_min
-from bhpt.policies.action_values import best_other, expected_min_lines, pick
+from bhpt.beliefs.expected_min import best_other, expected_min
+from bhpt.policies.action_values import expected_min_lines, pick
 
 DRAWS = 400_000
 

@@ -17,6 +17,16 @@ _STEPS = 8  # of Newton's method
 _LEAST_GUESSED, _MOST_GUESSED = 1e-3, 3.0  # bounds of a deviation, as parts of a first guess
 
 
+def best_other(mean: FloatArray) -> FloatArray:
+    """min_{k≠a} mean_k for every a, [K]; infinite if there is only one arm."""
+    if len(mean) == 1:
+        return np.full(1, np.inf)
+    first = int(np.argmin(mean))
+    others = np.full(len(mean), mean[first])
+    others[first] = np.min(np.delete(mean, first))
+    return others
+
+
 def density(z: FloatArray) -> FloatArray:
     """φ, zero at infinity."""
     height: FloatArray = np.exp(-0.5 * np.square(z)) / np.sqrt(2 * np.pi)

@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from bhpt.beliefs.asymptotes import Asymptotes
-from bhpt.beliefs.expected_min import deviation_of_gain, exp_moments, expected_min_exp
+from bhpt.beliefs.expected_min import best_other, deviation_of_gain, exp_moments, expected_min_exp
 from bhpt.beliefs.posterior import GaussianEnds, Moves, lowest
 from bhpt.beliefs.shape_grid import ShapeGrid, ShapeRows
 from bhpt.domain import FloatArray, IntArray
@@ -63,15 +63,6 @@ class ShapeParts:
 def _average(weights: FloatArray, values: FloatArray) -> FloatArray:
     found: FloatArray = np.einsum("kg,kg->k", weights, values)
     return found
-
-
-def _best_other(mean: FloatArray) -> FloatArray:
-    """Lowest mean of all other arms, [K]; a single arm has itself."""
-    if len(mean) == 1:
-        return mean
-    first, second = np.partition(mean, 1)[:2]
-    others: FloatArray = np.where(mean == first, second, first)
-    return others
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,8 +217,8 @@ class ShapePosterior:
         """
         there = np.isfinite(ends.mean)
         deviation = np.sqrt(ends.variance)
-        other = np.where(there, _best_other(ends.mean), 1.0)
-        other = np.where(np.isfinite(other), other, 1.0)
+        other = best_other(ends.mean) if len(ends.mean) > 1 else ends.mean
+        other = np.where(there & np.isfinite(other), other, 1.0)
         parts = self.at(self.times(ends))
         bound = np.minimum(self.reached, np.log(other))[:, None]
         lower = _average(

@@ -15,16 +15,6 @@ FAR = 9.0  # P(|Z| > 9) < 3e-19: an envelope beyond it changes no double
 _TIE = 1e-9  # values closer than this, relative to their size, are a tie
 
 
-def best_other(mean: FloatArray) -> FloatArray:
-    """min_{k≠a} mean_k for every a, [K]; infinite if there is only one arm."""
-    if len(mean) == 1:
-        return np.full(1, np.inf)
-    first = int(np.argmin(mean))
-    others = np.full(len(mean), mean[first])
-    others[first] = np.min(np.delete(mean, first))
-    return others
-
-
 def expected_min_lines(intercepts: FloatArray, slopes: FloatArray) -> FloatArray:
     """E min_k {b_k + s_k Z} for each row of lines, [A] from [A, M] and [A, M]; exact.
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bhpt.beliefs.expected_min import best_other
 from bhpt.beliefs.interface import GaussianBelief, GaussianMixture, GaussianPosterior
 from bhpt.beliefs.posterior import GaussianEnds
 from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import FloatArray, IntArray, View
-from bhpt.policies.action_values import best_other, pick
+from bhpt.policies.action_values import pick
 from bhpt.policies.interface import Decision, Explanation, PredictingPolicy
 
 Chosen = tuple[int, str]
