@@ -1,17 +1,18 @@
-"""Several workers, units of unequal cost, one deadline, on kinds of jobs left out of training.
+"""Several workers, units of unequal cost, one deadline, on jobs left out of training.
 
 `python -m benchmarks.workers --data FOLDER --networks FOLDERS --out FILE.csv` tunes tables of
 curves with the whole driver on a virtual clock: an epoch of an arm takes between 24 and 150
 seconds, drawn for each arm, and the deadline is that of twelve epochs of 60 s, whatever the number
 of workers. Each row is one study: its regret beside the best that the deadline allows one arm to
 reach, and for which part of the time its workers trained. Rows that are there are not run again.
+Where there are as many workers as arms nothing is decided: such studies are left out.
 """
 
 import argparse
-import json
 import math
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
@@ -19,9 +20,9 @@ import numpy as np
 
 from bhpt.bench.baselines.registry import make_policy
 from bhpt.bench.catalogue import load
-from bhpt.bench.left_out_kinds import fold_without, tables_by_kind, with_fold
+from bhpt.bench.left_out_kinds import fold_for, tables_by_kind, with_fold
 from bhpt.bench.table import append_rows, read_rows, start_table
-from bhpt.bench.tasks import Task, without_seeds
+from bhpt.bench.tasks import Task
 from bhpt.domain import FloatArray
 from bhpt.executors import Executor
 from bhpt.executors.simulated import SimulatedExecutor
@@ -81,7 +82,7 @@ def reachable(task: Task, seconds: FloatArray) -> float:
     return min(float(usable.min()), task.untrained)
 
 
-def run(task: Task, configs: list[dict[str, object]], policy: str, cell: Cell) -> Outcome:
+def run(task: Task, policy: str, cell: Cell) -> Outcome:
     """Tune a table against the virtual clock."""
     seconds = epoch_seconds(task.arms, cell.seed)
     trained: set[tuple[int, int]] = set()
@@ -97,20 +98,15 @@ def run(task: Task, configs: list[dict[str, object]], policy: str, cell: Cell) -
 
     with tempfile.TemporaryDirectory() as folder:
         result = tune(
-            untrained, configs, f"{_DEADLINE_S}s", cell.workers, Path(folder) / "study.db",
-            cell.seed, policy=make_policy(policy), max_epochs=task.losses.shape[1], unit=1,
-            executor=make, note=lambda _: None,
+            untrained, list(task.configs), f"{_DEADLINE_S}s", cell.workers,
+            Path(folder) / "study.db", cell.seed, policy=make_policy(policy),
+            max_epochs=task.losses.shape[1], unit=1, executor=make, note=lambda _: None,
         )  # fmt: skip
     lowest = reachable(task, seconds)
     found = task.untrained if result.best_loss is None else min(result.best_loss, task.untrained)
     regret = (found - lowest) / max(task.untrained - lowest, 1e-12)
     busy = sum(float(seconds[arm]) for arm, _ in trained) / (cell.workers * _DEADLINE_S)
     return Outcome(max(0.0, regret), busy, len(trained))
-
-
-def configs_of(data: Path, name: str) -> list[dict[str, object]]:
-    """The configurations of a table."""
-    return without_seeds(json.loads((data / f"{name}.json").read_text())["configs"])
 
 
 def rows_of(file: Path) -> dict[Cell, Outcome]:
@@ -126,14 +122,18 @@ def _row(cells: dict[str, str]) -> tuple[Cell, Outcome]:
 
 
 def table(rows: dict[Cell, Outcome]) -> Iterator[str]:
-    """Lines: mean regret over all, kind by kind, and the use of workers."""
+    """Lines: mean regret over all, kind by kind, and the use of workers; - where none ran."""
     columns = sorted({(cell.workers, cell.policy) for cell in rows})
     yield f"{'':24}" + "".join(f"{policy + ' x ' + str(n):>16}" for n, policy in columns)
     for title, kind in [("all kinds", ""), *((kind, kind) for kind in _kinds(rows))]:
         regrets = [[rows[cell].regret for cell in _column(rows, *at, kind)] for at in columns]
-        yield f"{title:24}" + "".join(f"{np.mean(column):16.3f}" for column in regrets)
+        yield f"{title:24}" + "".join(f"{_mean(column):>16}" for column in regrets)
     busy = [[rows[cell].busy for cell in _column(rows, *at, "")] for at in columns]
-    yield f"{'workers busy':24}" + "".join(f"{np.mean(column):16.3f}" for column in busy)
+    yield f"{'workers busy':24}" + "".join(f"{_mean(column):>16}" for column in busy)
+
+
+def _mean(numbers: list[float]) -> str:
+    return f"{np.mean(numbers):.3f}" if numbers else "-"
 
 
 def _kinds(rows: dict[Cell, Outcome]) -> list[str]:
@@ -149,37 +149,68 @@ def _column(rows: dict[Cell, Outcome], workers: int, policy: str, kind: str) -> 
     ]
 
 
-def main() -> None:
-    """Run what is missing, then print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, prog="python -m benchmarks.workers")
-    parser.add_argument("--data", type=Path, required=True, help="folder of tables")
-    parser.add_argument("--networks", required=True, help="folders of networks, with commas")
-    parser.add_argument("--out", type=Path, required=True, help="file for the rows")
-    parser.add_argument("--tables", type=int, default=2, help="tables of each kind, at most")
-    parser.add_argument("--kinds", help="kinds, with commas; all if none")
-    parser.add_argument("--policies", default="default,asha")
-    parser.add_argument("--workers", default="4,16")
-    asked = parser.parse_args()
-    folds = [Path(fold) for fold in asked.networks.split(",")]
+def cells(
+    tasks: Sequence[Task], seeds: int, counts: Sequence[int], policies: Sequence[str]
+) -> list[Cell]:
+    """Every study: each table with each policy and each number of workers below its arms.
+
+    The tables of a kind have different seeds, counted from 0.
+    """
+    number: Counter[str] = Counter()
+    found = []
+    for task in tasks:
+        first = number[task.kind]
+        number[task.kind] += seeds
+        found += [
+            Cell(task.kind, task.name, policy, workers, seed)
+            for seed in range(first, first + seeds)
+            for workers in counts
+            if workers < task.arms
+            for policy in policies
+        ]
+    return found
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    root = argparse.ArgumentParser(description=__doc__, prog="python -m benchmarks.workers")
+    root.add_argument("--data", type=Path, required=True, help="folder of tables")
+    root.add_argument("--networks", required=True, help="folders of networks, with commas")
+    root.add_argument("--out", type=Path, required=True, help="file for the rows")
+    root.add_argument("--tables", type=int, default=2, help="tables of each kind, at most")
+    root.add_argument("--kinds", help="kinds, with commas; all if none")
+    root.add_argument("--tasks", help="tables by name instead, with commas, such as lcbench:0")
+    root.add_argument("--arms", type=int, help="arms of a table, at most")
+    root.add_argument("--seeds", type=int, default=1, help="studies of a table")
+    root.add_argument("--policies", default="default,asha")
+    root.add_argument("--workers", default="4,16,64")
+    return root
+
+
+def names(asked: argparse.Namespace) -> list[str]:
+    """Which tables, kind by kind."""
+    if asked.tasks:
+        return list(asked.tasks.split(","))
     by_kind = tables_by_kind(asked.data, asked.tables, seed=1)
     kinds = asked.kinds.split(",") if asked.kinds else list(by_kind)
-    wanted = [
-        Cell(kind, name, policy, int(workers), seed)
-        for kind in kinds
-        for seed, name in enumerate(by_kind[kind])
-        for workers in asked.workers.split(",")
-        for policy in asked.policies.split(",")
-    ]
+    return [name for kind in kinds for name in by_kind[kind]]
+
+
+def main() -> None:
+    """Run what is missing, then print the table of all rows in the file."""
+    asked = parser().parse_args()
+    folds = [Path(fold) for fold in asked.networks.split(",")]
+    tasks = {name: load(name, 0, asked.data, asked.arms) for name in names(asked)}
+    counts = [int(count) for count in asked.workers.split(",")]
     rows = rows_of(asked.out)
+    wanted = cells(list(tasks.values()), asked.seeds, counts, asked.policies.split(","))
     missing = [cell for cell in wanted if cell not in rows]
     for number, cell in enumerate(missing, 1):
-        task, configs = load(cell.task, 0, asked.data), configs_of(asked.data, cell.task)
-        rows[cell] = run(
-            task, configs, with_fold(cell.policy, fold_without(cell.kind, folds)), cell
-        )
+        fold = fold_for(cell.task, cell.kind, folds)
+        rows[cell] = run(tasks[cell.task], with_fold(cell.policy, fold), cell)
         append_rows(asked.out, [(*astuple(cell), *astuple(rows[cell]))])
         print(f"{number}/{len(missing)} {cell.task} {cell.policy} x {cell.workers}", flush=True)
-    print("\n".join(table({cell: rows[cell] for cell in wanted})))
+    print("\n".join(table(rows)))
 
 
 if __name__ == "__main__":

@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bhpt.beliefs.learned.passport import TrainedOn
 from bhpt.beliefs.learned.weights import shipped, write_weights
 from bhpt.bench.left_out_kinds import (
     NETWORKS,
     KindsPlan,
+    fold_for,
     fold_without,
     regrets_by_kind,
     tables_by_kind,
@@ -20,14 +22,14 @@ from bhpt.bench.table import Results
 from bhpt.domain import Misuse
 
 
-def fold(folder: Path, *trained: str) -> Path:
-    """The shipped networks, as if they had been trained on these kinds."""
+def fold(folder: Path, *trained: str, left_out: tuple[str, ...] = ()) -> Path:
+    """The shipped networks, as if they had been trained on these kinds without some tables."""
     folder.mkdir()
     for network in NETWORKS:
         weights = shipped(network)
-        kinds = replace(weights.passport.trained_on, kinds=dict.fromkeys(trained, 1))
+        trained_on = TrainedOn(kinds=dict.fromkeys(trained, 1), left_out=left_out)
         write_weights(
-            folder / f"{network}.npz", weights, replace(weights.passport, trained_on=kinds)
+            folder / f"{network}.npz", weights, replace(weights.passport, trained_on=trained_on)
         )
     return folder
 
@@ -69,6 +71,14 @@ def test_a_kind_that_all_networks_have_seen_is_refused(tmp_path: Path) -> None:
     folds = (fold(tmp_path / "n", "nets", "trees"), fold(tmp_path / "t", "trees"))
     with pytest.raises(Misuse, match="kind trees: no networks were trained without it"):
         fold_without("trees", folds)
+
+
+def test_a_table_of_a_known_kind_gets_networks_that_were_kept_from_it(tmp_path: Path) -> None:
+    folds = (fold(tmp_path / "t", "trees"), fold(tmp_path / "k", "trees", left_out=("a0",)))
+    assert fold_for("a0", "trees", folds) == folds[1]
+    assert fold_for("b0", "nets", folds) == folds[0]
+    with pytest.raises(Misuse, match="kind trees: no networks were trained without it"):
+        fold_for("a1", "trees", folds)
 
 
 def test_tables_are_grouped_and_few(data: Path) -> None:

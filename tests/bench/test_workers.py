@@ -22,8 +22,7 @@ def test_what_is_reachable_is_the_best_of_arms_trained_without_a_pause() -> None
 @pytest.mark.parametrize("count", [1, 4])
 def test_a_study_is_charged_for_what_its_workers_trained(count: int) -> None:
     task = packaged("vae_mnist")
-    configs: list[dict[str, object]] = [{"x": float(arm)} for arm in range(task.arms)]
-    outcome = workers.run(task, configs, "random", replace(CELL, workers=count))
+    outcome = workers.run(task, "random", replace(CELL, workers=count))
     assert 0.0 <= outcome.regret <= 1.0
     assert 0.7 < outcome.busy <= 1.0
     usual = workers.epoch_seconds(task.arms, 0)
@@ -42,3 +41,14 @@ def test_rows_are_kept_and_shown(tmp_path: Path) -> None:
     assert head.split() == ["asha", "x", "3", "random", "x", "3"]
     assert mean.split()[-2:] == kind.split()[-2:] == ["0.500", "0.250"]
     assert busy.split()[-2:] == ["0.800", "0.900"]
+    some = workers.table({**rows, replace(CELL, workers=64, kind="other"): rows[CELL]})
+    assert [line.split()[-1] for line in some] == ["64", "0.250", "-", "0.250", "0.900"]
+
+
+def test_more_workers_than_arms_have_nothing_to_decide() -> None:
+    small = replace(packaged("vae_mnist"), kind="a")  # 49 arms
+    tasks = [small, replace(small, kind="b"), replace(small, name="other")]
+    found = workers.cells(tasks, 2, (4, 64), ("asha", "random"))
+    assert {cell.workers for cell in found} == {4}
+    assert len(found) == len(set(found)) == 3 * 2 * 2
+    assert [cell.seed for cell in found if cell.kind == "a"] == [0, 0, 1, 1, 2, 2, 3, 3]

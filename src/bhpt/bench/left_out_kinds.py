@@ -12,6 +12,7 @@ from zlib import crc32
 
 import numpy as np
 
+from bhpt.beliefs.learned.passport import TrainedOn
 from bhpt.beliefs.learned.weights import Network, read_weights
 from bhpt.bench.baselines.registry import TRAINED
 from bhpt.bench.catalogue import in_folder, load
@@ -68,7 +69,7 @@ def fold_without(kind: str, folds: Sequence[Path]) -> Path:
         Misuse: There is none.
     """
     for fold in folds:
-        if all(kind not in _trained_kinds(fold, network) for network in NETWORKS):
+        if all(kind not in _trained_on(fold, network).kinds for network in NETWORKS):
             return fold
     raise Misuse(
         f"kind {kind}: no networks were trained without it; leave it out with --kinds, or train "
@@ -76,8 +77,20 @@ def fold_without(kind: str, folds: Sequence[Path]) -> Path:
     )
 
 
-def _trained_kinds(fold: Path, network: Network) -> Mapping[str, int]:
-    return read_weights(fold / f"{network}.npz", network).passport.trained_on.kinds
+def fold_for(task: str, kind: str, folds: Sequence[Path]) -> Path:
+    """The first folder whose networks were all kept from a table, or else from its whole kind.
+
+    Raises:
+        Misuse: There is none.
+    """
+    for fold in folds:
+        if all(task in _trained_on(fold, network).left_out for network in NETWORKS):
+            return fold
+    return fold_without(kind, folds)
+
+
+def _trained_on(fold: Path, network: Network) -> TrainedOn:
+    return read_weights(fold / f"{network}.npz", network).passport.trained_on
 
 
 def tables_by_kind(data: Path, most: int, seed: int = 0) -> dict[str, tuple[str, ...]]:

@@ -32,6 +32,7 @@ class Task:
         tokens: Tokens of the hyper-parameters, [K, N, F], if they have names.
         kind: The kind of training, empty if it is not known.
         hyperparameters: Their names, in the order of the tokens.
+        configs: The configurations, one an arm; none for a synthetic task.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Task:
     tokens: FloatArray | None = None
     kind: str = ""
     hyperparameters: tuple[str, ...] = ()
+    configs: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def arms(self) -> int:
@@ -66,6 +68,7 @@ class Task:
             features=self.features[chosen],
             groups=tuple(self.groups[k] for k in chosen) if self.groups else (),
             tokens=None if self.tokens is None else self.tokens[chosen],
+            configs=tuple(self.configs[k] for k in chosen) if self.configs else (),
         )
 
 
@@ -96,6 +99,7 @@ def from_table(
         tokens=encode_tokens(configs, ranges),
         kind=kind,
         hyperparameters=tuple(ranges),
+        configs=tuple(configs),
     )
 
 
