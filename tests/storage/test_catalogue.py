@@ -1,4 +1,4 @@
-"""Studies found in folders and on servers, and removed for good."""
+"""Studies found in folders and on servers."""
 
 import uuid
 from pathlib import Path
@@ -7,11 +7,10 @@ import pytest
 
 from bhpt.domain import Misuse
 from bhpt.domain.budget import Budget
-from bhpt.storage import InUse, create_store, open_store, read_store
+from bhpt.storage import create_store
 from bhpt.storage.catalogue import find_studies
 from bhpt.study import Training
 from bhpt.study.creation import first_events
-from tests.storage.conftest import Where
 
 FIRST = first_events([{"x": 1}], Budget.parse("5 epochs"), training=Training(1, 5))
 
@@ -35,17 +34,3 @@ def test_studies_of_a_server_are_found(postgres_url: str) -> None:
         create_store(f"{postgres_url}&study={name}", FIRST).close()
     found = {address.study for address in find_studies(postgres_url)}
     assert names <= found
-
-
-def test_an_erased_study_is_gone_and_another_can_take_its_place(where: Where) -> None:
-    address, other = where(), where()
-    create_store(other, FIRST).close()
-    with create_store(address, FIRST) as store:
-        with pytest.raises(InUse):
-            open_store(address)
-        store.erase()
-    with pytest.raises(Misuse, match="there is no study"):
-        read_store(address)
-    create_store(address, FIRST).close()
-    with read_store(other) as reader:
-        assert len(reader.read()) == len(FIRST)

@@ -1,7 +1,8 @@
-"""Where studies are kept: one file, or a PostgreSQL server; append and read."""
+"""Where studies are kept: one file, or a database server; append and read."""
 
 from bhpt.storage.address import Address
 from bhpt.storage.creation import copy_store
+from bhpt.storage.database_server import DatabaseServer, Fault
 from bhpt.storage.errors import Damaged, Exists, InUse, Removed, StoreFailed
 from bhpt.storage.event_rows import Head, Lease
 from bhpt.storage.holder import Holder
@@ -11,7 +12,9 @@ from bhpt.storage.store import Store, create_store, open_store
 __all__ = [
     "Address",
     "Damaged",
+    "DatabaseServer",
     "Exists",
+    "Fault",
     "Head",
     "Holder",
     "InUse",

@@ -1,6 +1,5 @@
 """Where a study is kept: a file, or a name in a database."""
 
-import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,9 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from bhpt.domain import Misuse
+from bhpt.storage.database_server import DatabaseServer, find_server
 
+_FILE = "sqlite"  # what SQLAlchemy calls a file
 _DEFAULT = "default"
 _SECRETS = ("password", "passwd", "pwd", "secret", "token", "credential")
 
@@ -31,7 +32,7 @@ class Address:
 
     @classmethod
     def parse(cls, text: "str | Path | Address") -> "Address":
-        """Read `--study`: a path, `sqlite:///PATH`, or `postgresql://…/DATABASE[?study=NAME]`.
+        """Read `--study`: a path, `sqlite:///PATH`, or `SERVER://…/DATABASE[?study=NAME]`.
 
         Raises:
             Misuse: If it is none of these.
@@ -46,33 +47,33 @@ class Address:
             url = make_url(text)
         except ArgumentError:
             raise Misuse(f"study {_hidden(text)!r} is not an address that can be read") from None
-        backend = url.get_backend_name()
-        if backend == "sqlite":
-            if not url.database or url.database == ":memory:":
-                raise Misuse("a study on SQLite needs a file: write sqlite:///study.db")
-            return cls._of_file(Path(url.database))
-        if backend == "postgresql":
+        if url.get_backend_name() != _FILE:
             return cls._of_server(url)
-        raise Misuse(f"a study cannot be kept in {backend!r}: use a file or postgresql://")
+        if not url.database or url.database == ":memory:":
+            raise Misuse("a study on SQLite needs a file: write sqlite:///study.db")
+        return cls._of_file(Path(url.database))
 
     @classmethod
     def _of_file(cls, file: Path) -> "Address":
-        return cls(URL.create("sqlite", database=str(file)), file=file)
+        return cls(URL.create(_FILE, database=str(file)), file=file)
 
     @classmethod
     def _of_server(cls, url: URL) -> "Address":
-        if importlib.util.find_spec("psycopg") is None:
-            raise Misuse("a study on PostgreSQL needs psycopg: pip install 'bhpt[postgres]'")
+        find_server(url.get_backend_name())  # refuses one that there is not
         name = url.query.get("study", _DEFAULT)
         if not isinstance(name, str) or not name or "\0" in name:
             raise Misuse("the address of a study names it at most once: ?study=NAME")
-        plain = url.difference_update_query(["study"]).set(drivername="postgresql+psycopg")
-        return cls(plain, study=name)
+        return cls(url.difference_update_query(["study"]), study=name)
+
+    @property
+    def server(self) -> DatabaseServer:
+        """The kind of server that holds the study, where it is not in a file."""
+        return find_server(self.url.get_backend_name())
 
     def __str__(self) -> str:
         """The address as it can be shown and typed again: without anything secret.
 
-        libpq then takes the password from `PGPASSWORD` or its password file.
+        A password then comes from where the driver looks for it, such as `PGPASSWORD`.
         """
         if self.file is not None:
             return str(self.file)
@@ -80,7 +81,8 @@ class Address:
         query = {name: value for name, value in url.query.items() if not _is_secret(name)}
         if self.study != _DEFAULT:
             query["study"] = self.study
-        public = URL.create("postgresql", url.username, None, url.host, url.port, url.database)
+        scheme = url.get_backend_name()
+        public = URL.create(scheme, url.username, None, url.host, url.port, url.database)
         return public.set(query=query).render_as_string(hide_password=False)
 
     def without_secrets(self, text: str) -> str:
@@ -100,7 +102,7 @@ def _values(url: URL) -> Iterator[str]:
 
 
 def _is_secret(name: str) -> bool:
-    """Whether a parameter of libpq is a credential."""
+    """Whether a parameter of an address is a credential."""
     return any(word in name.lower() for word in _SECRETS)
 
 

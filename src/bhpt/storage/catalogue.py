@@ -6,8 +6,8 @@ from sqlalchemy import select
 
 from bhpt.domain import Misuse
 from bhpt.storage.address import Address
-from bhpt.storage.engines import server_engine
-from bhpt.storage.errors import naming_faults
+from bhpt.storage.engines import PATIENCE_S, engine_of
+from bhpt.storage.faults import naming_faults
 from bhpt.storage.files import is_study_file
 from bhpt.storage.schema import studies
 
@@ -49,7 +49,7 @@ def _files(folder: Path, deep: int) -> list[Path]:
 
 def _on_server(address: Address) -> list[Address]:
     """Every study of a database; none where no study was ever made."""
-    engine = server_engine(address)
+    engine = engine_of(address, writable=False, patience_s=PATIENCE_S)
     try:
         with naming_faults(address), engine.begin() as connection:
             if not engine.dialect.has_table(connection, studies.name):

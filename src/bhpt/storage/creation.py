@@ -9,8 +9,8 @@ from sqlalchemy.exc import IntegrityError
 
 from bhpt.domain import Misuse
 from bhpt.storage.address import Address
-from bhpt.storage.errors import naming_faults
 from bhpt.storage.event_rows import INSERT, NOBODY, EventRow, Head, extend
+from bhpt.storage.faults import naming_faults
 from bhpt.storage.files import create_file, exists
 from bhpt.storage.schema import FIRST_DIGEST, FORMAT, leases, metadata, studies
 

@@ -1,17 +1,14 @@
-"""Connections to the databases that hold studies: SQLite files and PostgreSQL servers.
-
-Another database is one more branch of `engine_of`, its scheme in `address` and its faults in
-`errors`.
-"""
+"""Connections to the databases that hold studies: SQLite files and servers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import Engine, create_engine, select
+from sqlalchemy import Engine, select
 
 from bhpt.domain import Misuse
 from bhpt.storage.address import Address
-from bhpt.storage.errors import Damaged, InUse, StoreFailed, Unreachable, naming_faults
+from bhpt.storage.errors import Damaged, InUse, StoreFailed, Unreachable
+from bhpt.storage.faults import naming_faults
 from bhpt.storage.files import check_file, file_engine, inspect_file
 from bhpt.storage.schema import FORMAT, studies
 from bhpt.study import Busy, NewerVersion
@@ -29,7 +26,7 @@ def engine_of(address: Address, *, writable: bool, patience_s: float) -> Engine:
         patience_s: How long a statement waits for another program's lock.
     """
     if address.file is None:
-        return server_engine(address, patience_s)
+        return address.server.engine(address.url, patience_s)
     return file_engine(address.file, writable=writable, patience_s=patience_s)
 
 
@@ -47,18 +44,6 @@ def open_engine(address: Address, *, writable: bool) -> Engine:
         engine.dispose()
         raise
     return engine
-
-
-def server_engine(address: Address, patience_s: float = PATIENCE_S) -> Engine:
-    """An engine on PostgreSQL with the same lock timeout as for SQLite."""
-    wait = max(1, round(patience_s * 1000))
-    return create_engine(
-        address.url,
-        pool_size=1,
-        max_overflow=0,
-        pool_pre_ping=True,
-        connect_args={"options": f"-c lock_timeout={wait}", "connect_timeout": 10},
-    )
 
 
 def check_format(engine: Engine, address: Address) -> None:

@@ -15,13 +15,19 @@ from pathlib import Path
 from urllib.parse import quote
 
 from sqlalchemy import Engine, QueuePool, create_engine, event
+from sqlalchemy.exc import DBAPIError
 
 from bhpt.checkpoints.disk import sync
 from bhpt.domain import Misuse
+from bhpt.storage.database_server import Fault
 from bhpt.storage.errors import Damaged, Exists
 from bhpt.storage.schema import APPLICATION_ID, FORMAT
 from bhpt.study import NewerVersion
 
+_LOCKED = ("locked", "busy")
+_BROKEN = ("malformed", "not a database", "file is encrypted", "no such", "decode", "corrupt")
+_BROKEN_CODES = frozenset({"SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR", "SQLITE_MISMATCH"})
+_SHORT_READ = "SQLITE_IOERR_SHORT_READ"  # the file ends before its own header says
 _MAGIC = b"SQLite format 3\0"
 _HEADER = 100
 _VERSION_AT, _APPLICATION_AT = 60, 68  # offsets in SQLite's header
@@ -64,6 +70,18 @@ def _begin_with(engine: Engine, statement: str) -> None:
         connection.exec_driver_sql(statement)  # type: ignore[attr-defined]
 
     event.listen(engine, "begin", begin)
+
+
+def file_fault(error: DBAPIError) -> Fault:
+    """What an error of SQLite means: a lock, a damaged file, or a disk that is full or gone."""
+    words = str(error.orig).lower()
+    if any(word in words for word in _LOCKED):
+        return Fault.BUSY
+    name = getattr(error.orig, "sqlite_errorname", "")  # not set where Python itself complains
+    code = "_".join(name.split("_")[:2])
+    if name == _SHORT_READ or code in _BROKEN_CODES or any(word in words for word in _BROKEN):
+        return Fault.BROKEN
+    return Fault.OTHER
 
 
 def inspect_file(file: Path) -> None:

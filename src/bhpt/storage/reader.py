@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from bhpt.domain.closing import Closing
 from bhpt.storage.address import Address
 from bhpt.storage.engines import PATIENCE_S, check_format, engine_of, locked_is_misuse, open_engine
-from bhpt.storage.errors import Damaged, naming_faults
+from bhpt.storage.errors import Damaged
 from bhpt.storage.event_rows import (
     ROWS,
     EventRow,
@@ -21,6 +21,7 @@ from bhpt.storage.event_rows import (
     read_lease,
     required_digest,
 )
+from bhpt.storage.faults import naming_faults
 from bhpt.storage.files import inspect_file
 from bhpt.storage.gc_pause import without_gc
 from bhpt.storage.schema import FIRST_DIGEST, chain

@@ -1,4 +1,4 @@
-"""The store: a two-method log with an exclusive writer, on SQLite or PostgreSQL.
+"""The store: a two-method log with an exclusive writer, in a file or on a server.
 
 The driver is the one writer. It holds a lease with a token that grows by one at each takeover;
 every append checks the token in its own transaction, so a driver that was taken for dead can
@@ -15,15 +15,10 @@ from sqlalchemy import Connection, Engine, delete, update
 from bhpt.domain import Misuse
 from bhpt.storage.address import Address
 from bhpt.storage.creation import copy_store, create_tables
-from bhpt.storage.engines import (
-    PATIENCE_S,
-    engine_of,
-    locked_is_misuse,
-    open_engine,
-    server_engine,
-)
-from bhpt.storage.errors import Damaged, InUse, Removed, StoreFailed, Unreachable, naming_faults
+from bhpt.storage.engines import PATIENCE_S, engine_of, locked_is_misuse, open_engine
+from bhpt.storage.errors import Damaged, InUse, Removed, StoreFailed, Unreachable
 from bhpt.storage.event_rows import BEAT, NOBODY, Head, Lease, extend, read_lease
+from bhpt.storage.faults import naming_faults
 from bhpt.storage.files import create_file, write_back
 from bhpt.storage.holder import Holder
 from bhpt.storage.reader import Reader, read_store
@@ -240,7 +235,7 @@ def create_store(
     if address.file is not None:
         create_file(address.file, lambda engine: create_tables(engine, address, bodies))
     else:
-        engine = server_engine(address, PATIENCE_S)
+        engine = engine_of(address, writable=True, patience_s=PATIENCE_S)
         try:
             create_tables(engine, address, bodies)
         finally:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bhpt.testing.executors import ExecutorContract, ExecutorWorld
     from bhpt.testing.policies import PolicyContract
     from bhpt.testing.predictors import PredictorContract
+    from bhpt.testing.stores import StoreContract
     from bhpt.testing.trackers import TrackerContract
     from bhpt.testing.trainers import TrainerContract
 
@@ -38,6 +39,7 @@ __all__ = [
     "LogPlace",
     "PolicyContract",
     "PredictorContract",
+    "StoreContract",
     "TrackerContract",
     "TrainerContract",
 ]
@@ -51,6 +53,7 @@ _HOMES = {
     "LogPlace": "bhpt.testing.event_logs",
     "PolicyContract": "bhpt.testing.policies",
     "PredictorContract": "bhpt.testing.predictors",
+    "StoreContract": "bhpt.testing.stores",
     "TrackerContract": "bhpt.testing.trackers",
     "TrainerContract": "bhpt.testing.trainers",
 }

@@ -1,0 +1,46 @@
+"""Errors of database drivers, converted to those of a store."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy.exc import DBAPIError
+
+from bhpt.storage.address import Address
+from bhpt.storage.database_server import Fault
+from bhpt.storage.errors import Damaged, StoreFailed, Unreachable
+from bhpt.storage.files import file_fault
+from bhpt.study import Busy
+
+
+@contextmanager
+def naming_faults(where: Address) -> Iterator[None]:
+    """Convert SQLAlchemy's errors, without anything secret of the address.
+
+    Raises:
+        Busy: The database is locked; try again.
+        Unreachable: The connection was lost or cannot be made; try again.
+        Damaged: The file is not a sound database.
+        StoreFailed: Anything else.
+    """
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise Damaged(f"{where} is damaged ({error.reason}): restore it from a copy") from error
+    except DBAPIError as error:
+        raise _named(where, error) from error
+
+
+def _named(where: Address, error: DBAPIError) -> Exception:
+    lines = str(error.orig).strip().splitlines()
+    line = where.without_secrets(lines[0] if lines else type(error.orig).__name__)
+    match where.server.fault(error) if where.file is None else file_fault(error):
+        case Fault.AWAY:
+            return Unreachable(f"{where} cannot be reached: {line}")
+        case Fault.BUSY:
+            return Busy(f"{where} is locked: {line}")
+        case Fault.BROKEN:
+            return Damaged(f"{where} is damaged ({line}): restore it from a copy")
+        case Fault.OTHER:
+            return StoreFailed(
+                f"{where} cannot be used ({line}): what was acknowledged is safe, resume later"
+            )
