@@ -74,7 +74,7 @@ def _by_pairs(c: Config, seed: int, seen: np.ndarray, held: np.ndarray, units: i
     draw = np.random.default_rng(seed)
     size, scale = int(c.get("factors", 16)), float(c.get("init_std", 0.05))
     rate, reg = float(c["learning_rate"]), float(c.get("regularization", 0.01))
-    how, rivals = str(c.get("loss", "bpr")), int(c.get("num_negatives", 1))
+    how, rivals = str(c.get("loss", "bpr")), max(1, int(c.get("num_negatives", 1)))
     p, q = (scale * draw.standard_normal((n, size)) for n in seen.shape)
     bias = np.zeros(seen.shape[1])
     users, taken = np.nonzero(seen)
