@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bhpt.executors.ray_options import Ray
     from bhpt.policies.interface import Decision, Explanation, Policy, PredictingPolicy
     from bhpt.reports.forecast import Forecast, forecast_study
+    from bhpt.reports.policy_comparison import PolicyComparison, compare_policies
     from bhpt.study.codec import decode_event, encode_event
     from bhpt.study.events import Event
     from bhpt.study.log import Busy, Conflict, EventLog, Fenced
@@ -70,6 +71,7 @@ __all__ = [
     "Options",
     "Paused",
     "Policy",
+    "PolicyComparison",
     "PredictingPolicy",
     "Predictor",
     "Ray",
@@ -88,6 +90,7 @@ __all__ = [
     "View",
     "__version__",
     "checkpoint",
+    "compare_policies",
     "decode_event",
     "earlier_study",
     "encode_event",
@@ -125,6 +128,7 @@ _HOMES = {
     "Options": "bhpt.tuning.options",
     "Paused": "bhpt.tuning.errors",
     "Policy": "bhpt.policies.interface",
+    "PolicyComparison": "bhpt.reports.policy_comparison",
     "PredictingPolicy": "bhpt.policies.interface",
     "Predictor": "bhpt.beliefs.predictor",
     "Ray": "bhpt.executors.ray_options",
@@ -142,6 +146,7 @@ _HOMES = {
     "Usage": "bhpt.domain.results",
     "View": "bhpt.domain.view",
     "checkpoint": "bhpt.trainers.function",
+    "compare_policies": "bhpt.reports.policy_comparison",
     "decode_event": "bhpt.study.codec",
     "earlier_study": "bhpt.tuning.tune",
     "encode_event": "bhpt.study.codec",

@@ -181,6 +181,9 @@ def test_more_budget_of_another_kind(study: Folder) -> None:
     before = study.bhpt("export", "s.db").out
     refused(study.bhpt("resume", "s.db", "--add-budget", "2h"), "counts epochs")
     refused(study.bhpt("forecast", "s.db", "--add-budget", "2h"), "counts epochs")
+    refused(study.bhpt("forecast", "s.db", "--policies", "nonsense"), "unknown policy")
+    twice = ("--add-budget", "2 epochs", "--add-budget", "3 epochs")
+    refused(study.bhpt("forecast", "s.db", "--policies", "asha", *twice), "one --add-budget")
     assert study.bhpt("export", "s.db").out == before
 
 

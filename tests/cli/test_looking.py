@@ -64,6 +64,19 @@ def test_python_forecasts_the_same(study: Folder) -> None:
     )
 
 
+def test_policies_are_compared(study: Folder) -> None:
+    more = ("--add-budget", "4 epochs")
+    answer = study.bhpt("forecast", "s.db", "--policies", "asha, sh", *more)
+    assert answer.status == 0
+    rows = [line.split() for line in answer.out.splitlines()[1:4]]
+    assert rows[0][0] == "now"
+    assert {row[0] for row in rows[1:]} == {"asha", "sh"}
+    assert float(rows[1][1]) <= float(rows[2][1]) <= float(rows[0][1])
+    found = bhpt.compare_policies("s.db", ["asha", "sh"], "4 epochs")
+    assert found.sentence in " ".join(answer.out.split())
+    assert f"{found.outcomes[0].expected:.4g}" == rows[1][1]
+
+
 def test_export_csv(study: Folder) -> None:
     answer = study.bhpt("export", "s.db", "--format", "csv")
     assert answer.status == 0

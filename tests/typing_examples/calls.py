@@ -44,6 +44,7 @@ def tuned() -> None:
     assert_type(result.best_config, dict[str, Any] | None)
     assert_type(bhpt.resume("runs/net.db", add_budget=bhpt.Budget(10)), bhpt.Result)
     assert_type(bhpt.forecast_study("runs/net.db", ["10 epochs"]), bhpt.Forecast)
+    assert_type(bhpt.compare_policies("runs/net.db", ["asha"]), bhpt.PolicyComparison)
     bhpt.tune(Net, space)  # type: ignore[call-arg]
     bhpt.tune(Net, space, budget=20)  # type: ignore[arg-type]
 

@@ -163,6 +163,7 @@ BENCHMARK_ONLY = (
     "freeze-thaw",
     "rollout",
     "misled",
+    "best-played",
 )
 """Names of the benchmark's own methods, which older versions accepted here."""
 

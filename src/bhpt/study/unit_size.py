@@ -3,7 +3,8 @@
 A decision, an entry in the log, a checkpoint and a message to a worker cost the same however
 short a unit is. Where epochs are shorter than that, several of them make a unit. What a unit costs
 beside its training is measured as it runs: the time from its decision to its report in which it did
-not train. The median over the last units counts: workers that start or fail change nothing.
+not train. The mean over the last units counts, none with more than twice the median: workers that
+start or fail change nothing.
 
 A budget in epochs loses nothing by short units but a person's patience, and decides best with them:
 there they grow only where the rest of the study would wait long for its tuner. How long that is
@@ -18,11 +19,13 @@ import numpy as np
 
 from bhpt.study.plan import Training
 
-_SHARE = 9.0  # training outweighs what is beside it by this factor: workers train 90% of the time
-_LARGEST = 3  # units that a full training has at least, so that bad arms are left early
+_SHARE = 12.0  # training outweighs what is beside it by this factor: workers train 92% of the time
+_ROOM = 1.25  # units are made so many times as long as needed, so that they seldom change
+_LARGEST = 2  # units that a full training has at least, so that bad arms are left early
 _FEWER = 4  # a unit is made smaller only if it is this many times as long as needed
-_LEAST = 8  # reports before anything is changed
-_EACH = 4  # and for each worker
+_LEAST = 4  # reports before anything is changed
+_EACH = 2  # and for each worker
+_ODD = 2.0  # no unit counts with more than so many times the median of what is beside one
 _PATIENCE_S = 30.0  # a study that counts epochs may wait so long for its tuner, in all
 
 
@@ -57,14 +60,14 @@ def unit_size(
 
     Args:
         training: How arms are trained: units are multiples of its `unit`.
-        now: Epochs of a unit so far; it doubles up to a limit, and seldom shrinks.
+        now: Epochs of a unit so far; it grows up to a limit, and seldom shrinks.
         recent: The last reports of this session.
         workers: How many train side by side.
         epochs_left: What is left of a budget that counts epochs; None if time is part of it.
     """
     if len(recent) < window(workers):
         return now
-    beside = float(np.median([one.beside_s for one in recent]))
+    beside = _usual_beside_s(recent)
     if epochs_left is not None and epochs_left / now * beside < _PATIENCE_S * workers:
         return now
     epoch_s = float(np.median([one.training_s / one.epochs for one in recent]))
@@ -73,8 +76,12 @@ def unit_size(
     wanted = ceil(_SHARE * beside / epoch_s)
     if now >= wanted > now / _FEWER:
         return now
-    most = max(1, training.epochs // _LARGEST // training.unit) * training.unit
-    size = training.unit
-    while size < min(wanted, most):
-        size *= 2
-    return min(size, most)
+    unit = training.unit
+    most = max(1, training.epochs // _LARGEST // unit) * unit
+    return min(max(1, ceil(_ROOM * wanted / unit)) * unit, most)
+
+
+def _usual_beside_s(recent: Sequence[ReportedUnit]) -> float:
+    """What a unit costs beside its training, as a mean over units without the odd ones."""
+    beside = np.array([one.beside_s for one in recent])
+    return float(np.minimum(beside, _ODD * np.median(beside)).mean())

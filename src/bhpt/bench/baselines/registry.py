@@ -7,6 +7,7 @@ as in the paper; `make_policy` here makes every policy and baseline with or with
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from bhpt.bench.baselines.best_played import BestPlayed
 from bhpt.bench.baselines.entropy_search import EntropySearch
 from bhpt.bench.baselines.fabolas import Fabolas
 from bhpt.bench.baselines.gp_ei import GpEi, drawn_landscape
@@ -24,6 +25,7 @@ from bhpt.bench.baselines.truth import (
 from bhpt.policies import registry
 from bhpt.policies.bhpt import Bhpt
 from bhpt.policies.interface import Policy
+from bhpt.policies.learned import Learned
 from bhpt.policies.next_unit import NextUnit
 from bhpt.policies.plans import Plans
 
@@ -82,13 +84,16 @@ BASELINES = (
         lambda truth: Rollout(paper_or_true_belief(truth)),
     ),
     BaselineEntry(
-        "misled", "default with every opinion by names reversed", lambda _: _misled(_MISLED)
+        "misled",
+        "default with every opinion by names reversed",
+        lambda _: _misled(registry.learned("misled")),
+    ),
+    BaselineEntry(
+        "best-played",
+        "default, asha or sh, whichever ends best when all are played on",
+        lambda _: _best_played(registry.learned("best-played")),
     ),
 )
-_MISLED = "misled"
-TRAINED = registry.TRAINED | {_MISLED}
-"""Names of policies and baselines that decide with trained networks."""
-
 _BY_NAME = {entry.name: entry for entry in BASELINES}
 _TOLD: dict[str, Callable[[Truth], Policy]] = {
     "bhpt": lambda truth: Bhpt(true_belief(truth)),
@@ -98,14 +103,30 @@ _TOLD: dict[str, Callable[[Truth], Policy]] = {
 }
 
 
-def _misled(name: str) -> Policy:
-    learned = registry.learned(name)
+def _misled(learned: Learned) -> Policy:
     return MisledPolicy(registry.default_with(learned), learned.weights)
+
+
+def _best_played(learned: Learned) -> Policy:
+    default = registry.default_with(learned)
+    rules = (registry.make_policy("asha"), registry.make_policy("sh"))
+    return BestPlayed((default, *rules), default.predictor)
+
+
+_TRAINED: dict[str, Callable[[Learned], Policy]] = {
+    "misled": _misled,
+    "best-played": _best_played,
+}
+TRAINED = registry.TRAINED | frozenset(_TRAINED)
+"""Names of policies and baselines that decide with trained networks."""
 
 
 def networks(name: str) -> Mapping[str, str]:
     """Digests of the trained networks that a policy or baseline decides with, by network."""
-    return registry.networks(name.replace(_MISLED, "default", 1))
+    plain, _, folder = name.partition(":")
+    if plain in _TRAINED:
+        name = f"default:{folder}" if folder else "default"
+    return registry.networks(name)
 
 
 def names() -> list[str]:
@@ -118,7 +139,7 @@ def make_policy(name: str, truth: Truth | None = None) -> Policy:
 
     Args:
         name: Which; `default:FOLDER` and the like as in `bhpt.policies.registry`, `misled:FOLDER`
-            likewise.
+            and `best-played:FOLDER` likewise.
         truth: The model that the task was drawn from, if it was.
 
     Raises:
@@ -126,8 +147,9 @@ def make_policy(name: str, truth: Truth | None = None) -> Policy:
     """
     if name in _BY_NAME:
         return _BY_NAME[name].make(truth)
-    if name.startswith(f"{_MISLED}:"):
-        return _misled(name)
+    plain, _, folder = name.partition(":")
+    if folder and plain in _TRAINED:
+        return _TRAINED[plain](registry.learned(name))
     if truth is not None and name in _TOLD:
         return _TOLD[name](truth)
     return registry.make_policy(name)
