@@ -37,7 +37,7 @@ from bhpt.policies.interface import Decision, Policy
 from bhpt.policies.registry import make_policy
 from bhpt.spaces import Config
 from bhpt.storage import create_store
-from bhpt.study import MemoryLog, Study, Training
+from bhpt.study import Journal, MemoryLog, Study, Training
 from bhpt.study.candidates import fresh_arms
 from bhpt.study.creation import first_events
 from bhpt.study.events import ArmsAdded, Decided, Event, Observed, Outlook
@@ -51,6 +51,7 @@ _RANGES = {
     "momentum": (0.0, 0.99),
     "dropout": (0.0, 0.6),
 }
+_AT_ONCE = 500  # events of a study that is made, in one transaction
 _TRAINER = "benchmarks.scale:curve"
 _BHPT = str(Path(sys.executable).with_name("bhpt"))
 
@@ -433,8 +434,12 @@ def commands(units: int, folder: Path) -> None:
 
 
 def make_study(file: str, units: int, arms: int | None) -> None:
-    """Write a long study to a file."""
-    create_store(file, events_of(units, arms, "default", _TRAINER)).close()
+    """Write a long study to a file as a driver does, which stores its state now and then."""
+    events = events_of(units, arms, "default", _TRAINER)
+    with create_store(file, events[:_AT_ONCE]) as store:
+        journal = Journal(store)
+        for start in range(_AT_ONCE, len(events), _AT_ONCE):
+            journal.record(*events[start : start + _AT_ONCE])
 
 
 def start_up() -> None:

@@ -185,7 +185,7 @@ def test_a_journal_reads_on_from_what_is_known(made: Path) -> None:
         known = Journal(store)
         assert known.written == 62
         log = Counted([*store.read(), *notes("since")])
-        journal = Journal(log, known)
+        journal = Journal(log, known.state)
     assert asked == [62]
     assert journal.written == 63
     anew = Journal(log).state

@@ -15,7 +15,7 @@ from bhpt.policies.interface import AdvisedPolicy, Decision, Explanation
 from bhpt.policies.study_predictor import policy_named
 from bhpt.spaces import Config
 from bhpt.study import State, look
-from bhpt.study.state import Attempt
+from bhpt.study.attempts import Attempt
 from bhpt.study.threads import one_thread
 
 _MOST = 300  # arms that are compared: those with the best predicted ends

@@ -11,7 +11,7 @@ import numpy as np
 
 from bhpt.domain import Curves, FloatArray, IntArray, Objective
 from bhpt.study import State
-from bhpt.study.state import Attempt
+from bhpt.study.attempts import Attempt
 
 STATUSES = ("open", "observed", "failed")
 

@@ -1,14 +1,9 @@
 """Read a study for a command; nothing is locked or written."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bhpt.domain import Misuse
 from bhpt.storage import Address, Lease, Reader, read_store
-from bhpt.storage.gc_pause import without_gc
 from bhpt.study import State
-from bhpt.study.events import Event
-from bhpt.study.state import apply, start
 from bhpt.tuning.folder import StudyFolder, logged_checkpoints
 from bhpt.tuning.ownership import trouble
 
@@ -48,24 +43,13 @@ def read_snapshot(study: str | Address) -> StudySnapshot:
     address = Address.parse(study)
     with read_store(address) as reader:
         lease = reader.lease()
-        with without_gc():
-            state, changed = _fold(reader.stream())
+        found = reader.folded()
+        state, changed = found.state, found.changed
         folder = StudyFolder.find(address, reader.identity(), logged_checkpoints(state))
-        found = _trouble(folder, reader, state)
-    return StudySnapshot(address, folder, state, lease, changed, found)
+        wrong = _trouble(folder, reader, state)
+    return StudySnapshot(address, folder, state, lease, changed, wrong)
 
 
 def _trouble(folder: StudyFolder, reader: Reader, state: State) -> str | None:
     """What is wrong with the folder; a study of ask and tell has none."""
     return None if state.plan.trainer is None else trouble(folder, reader, state)
-
-
-def _fold(recorded: Iterable[tuple[Event, str]]) -> tuple[State, str]:
-    """The state after all events, and when the last one was written."""
-    state, changed = None, ""
-    for event, written in recorded:
-        state = start(event) if state is None else apply(state, event)
-        changed = written
-    if state is None:
-        raise Misuse("the study is empty: it has not been created")
-    return state, changed

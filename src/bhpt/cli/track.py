@@ -5,7 +5,6 @@ from typing import Annotated
 import typer
 
 from bhpt.storage import read_store
-from bhpt.study import fold
 from bhpt.trackers import find_tracker
 from bhpt.trackers.interface import counts
 from bhpt.trackers.thread import TrackedRuns
@@ -25,7 +24,7 @@ def track(
     """Write the curves of a study to trackers, as far as they are not there yet."""
     trackers = [find_tracker(one) for one in to]
     with read_store(study) as reader:
-        state = fold(reader.read())
+        state = reader.folded().state
         about = tracked_study(reader.address, reader.identity(), state)
     for name, tracker in zip(to, trackers, strict=True):
         runs = TrackedRuns(tracker, about)

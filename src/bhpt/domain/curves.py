@@ -10,6 +10,7 @@ Notation:
 """
 
 import math
+from bisect import insort
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,7 +18,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from bhpt.domain.arrays import BoolArray, FloatArray, IntArray, median
+from bhpt.domain.arrays import BoolArray, FloatArray, IntArray
 from bhpt.domain.errors import Misuse
 
 Array = TypeVar("Array", FloatArray, IntArray)
@@ -39,6 +40,7 @@ class _Room:
         best: The lowest finite loss of each row, [at least V].
         worst: The highest finite loss of each row, [at least V].
         reports: Row and number of epochs of each report, [at least N, 2].
+        firsts: Losses of the first epochs of all rows that have not exploded, lowest first.
         row_of: Row of each visited arm.
         written: N of the newest curves.
         readable_visited: `visited` as others read it; likewise `losses` and `reports`.
@@ -51,6 +53,7 @@ class _Room:
         self.best = _with_room(curves.best_by_row, 2 * rows + _LEAST)
         self.worst = _with_room(curves.worst_by_row, 2 * rows + _LEAST)
         self.reports = _with_room(curves.reports, 2 * written + _LEAST)
+        self.firsts: list[float] = np.sort(curves.first_losses).tolist()
         self.row_of = dict(curves.row_of)
         self.written = written
         self._lock()
@@ -75,6 +78,8 @@ class _Room:
         if arm not in self.row_of:
             self.visited[row] = arm
             self.best[row], self.worst[row] = np.inf, -np.inf
+            if abs(losses[0]) < EXPLODED:
+                insort(self.firsts, float(losses[0]))
         self.losses[row, start : start + len(losses)] = losses
         finite = list(filter(math.isfinite, losses.tolist()))
         if finite:
@@ -201,14 +206,23 @@ class Curves:
         best[self.visited] = self.best_by_row
         return best
 
+    @property
+    def first_losses(self) -> FloatArray:
+        """Losses of the first epochs of the rows that have not exploded, [at most V]."""
+        firsts = self.losses[self.counts > 0, 0]
+        return np.asarray(firsts[np.abs(firsts) < EXPLODED])
+
     @cached_property
     def untrained(self) -> float:
         """A guess of the loss of an untrained model: a little above the worst first epoch."""
-        firsts = self.losses[self.counts > 0, 0]
-        firsts = firsts[np.abs(firsts) < EXPLODED]
-        if not firsts.size:
+        if self._room is not None and self._room.written == len(self.reports):
+            firsts = self._room.firsts
+        else:
+            firsts = np.sort(self.first_losses).tolist()
+        if not firsts:
             return 1.0
-        typical, worst = median(firsts), float(firsts.max())
+        half, worst = len(firsts) // 2, firsts[-1]
+        typical = (firsts[half] + firsts[~half]) / 2  # the two in the middle, or the one
         worst = min(worst, typical + 3 * abs(typical))  # one exploded arm is no untrained level
         return worst + (_HEADROOM - 1) * abs(worst)
 
@@ -314,6 +328,10 @@ class Curves:
             counts=counts,
             reports=kept,
         )
+
+    def visited_after(self, reports: int) -> int:
+        """How many arms had been visited after the first `reports` units."""
+        return int(self.reports[:reports, 0].max(initial=-1)) + 1
 
     def only(self, arms: IntArray) -> "Curves":
         """The curves of some arms alone, numbered anew in the given order.

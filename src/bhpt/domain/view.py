@@ -152,9 +152,10 @@ class View:
     @cached_property
     def price(self) -> float:
         """What a unit of an arm that can run one typically costs; of any arm if none can."""
-        payable = self.costs[self.choosable] if self.choosable.any() else self.costs
-        lowest = float(payable.min())
-        return lowest if lowest == payable.max() else median(payable)  # usually all are alike
+        lowest = float(self.costs.min())
+        if lowest == self.costs.max():  # usually all are alike
+            return lowest
+        return median(self.costs[self.choosable] if self.choosable.any() else self.costs)
 
     @property
     def units_left(self) -> int:

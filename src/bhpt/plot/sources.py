@@ -7,7 +7,7 @@ from bhpt.charts.fans import Fans, fans_of
 from bhpt.domain import Memory, Misuse
 from bhpt.policies.study_predictor import predictor_named
 from bhpt.storage import Reader, read_store
-from bhpt.study import State, Study, fold
+from bhpt.study import State, Study
 from bhpt.study.events import Decided
 from bhpt.study.state import apply, start
 from bhpt.tuning.result import Result
@@ -27,7 +27,7 @@ def state_of(study: StudySource) -> State:
     if isinstance(study, Study | Result):
         return study.state
     with read_store(study) as reader:
-        return fold(event for event, _ in reader.stream())
+        return reader.folded().state
 
 
 def name_of(study: StudySource) -> str:

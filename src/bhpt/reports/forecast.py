@@ -24,7 +24,7 @@ from bhpt.reports.worlds import (
     one_worker,
 )
 from bhpt.storage import read_store
-from bhpt.study import State, fold
+from bhpt.study import State
 from bhpt.study.html_summary import table_html
 
 _PARTS = (0.1, 0.25, 0.5, 1.0, 2.0)  # of the budget so far, if no amounts are given
@@ -75,7 +75,7 @@ def forecast_study(study: str | Path, more: Sequence[str | Budget] = ()) -> Fore
         Misuse: There is no such study, or it has nothing to forecast from.
     """
     with read_store(study) as reader:
-        state = fold(event for event, _ in reader.stream())
+        state = reader.folded().state
     return forecast(state, more)
 
 

@@ -14,7 +14,8 @@ from bhpt.domain.budget import Budget
 from bhpt.reports.prediction import Interval, Predict, StudyPrediction, predict_study
 from bhpt.spaces import Config
 from bhpt.study import State
-from bhpt.study.state import Attempt, Best
+from bhpt.study.attempts import Attempt
+from bhpt.study.state import Best
 
 _SHOWN = 5  # arms in the table
 

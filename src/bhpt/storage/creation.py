@@ -1,7 +1,6 @@
 """New studies in a database: the tables of one, and a file with the events of another."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from sqlalchemy import Engine, insert
@@ -66,7 +65,7 @@ def copy_store(rows: Sequence[EventRow], clock: float, file: Path) -> Head:
     def fill(engine: Engine) -> None:
         create_tables(engine, address, (), clock)
         with naming_faults(address), engine.begin() as connection:
-            connection.execute(INSERT, [{"study": address.study, **asdict(row)} for row in rows])
+            connection.execute(INSERT, [{"study": address.study, **row._asdict()} for row in rows])
 
     create_file(file, fill)
     return Head(rows[-1].position, rows[-1].digest) if rows else Head(0, FIRST_DIGEST)

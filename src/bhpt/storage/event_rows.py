@@ -6,6 +6,7 @@ Each row's digest covers all before it. Nothing here opens a database or names i
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
@@ -58,8 +59,7 @@ class Lease:
     clock: float
 
 
-@dataclass(frozen=True, slots=True)
-class EventRow:
+class EventRow(NamedTuple):
     """One event as it is stored.
 
     Attributes:

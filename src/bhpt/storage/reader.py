@@ -2,11 +2,14 @@
 
 import hashlib
 import secrets
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
+from bhpt.domain import Misuse
 from bhpt.domain.closing import Closing
 from bhpt.storage.address import Address
 from bhpt.storage.engines import PATIENCE_S, check_format, engine_of, locked_is_misuse, open_engine
@@ -24,9 +27,12 @@ from bhpt.storage.event_rows import (
 from bhpt.storage.faults import naming_faults
 from bhpt.storage.files import inspect_file
 from bhpt.storage.gc_pause import without_gc
-from bhpt.storage.schema import FIRST_DIGEST, chain
-from bhpt.study import decode_event
+from bhpt.storage.schema import chain
+from bhpt.storage.state_rows import StateRow, read_state
+from bhpt.study import State, decode_event
 from bhpt.study.events import Event, StudyCreated
+from bhpt.study.state import apply, start
+from bhpt.study.stored_state import Unreadable, decode_state
 
 _AT_ONCE = 1000  # rows that are fetched at a time
 _IDENTITY = 16  # hexadecimal digits of a study's identity
@@ -35,6 +41,21 @@ _IDENTITY = 16  # hexadecimal digits of a study's identity
 def new_identity() -> str:
     """Random text that no other study has."""
     return secrets.token_hex(_IDENTITY // 2)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldedLog:
+    """A log as it was when it was read.
+
+    Attributes:
+        state: What its events fold to.
+        changed: When its last event was written, ISO 8601 in UTC.
+        stored: How many of its events a stored state was folded from; 0 if all were folded now.
+    """
+
+    state: State
+    changed: str
+    stored: int
 
 
 class Reader(Closing):
@@ -69,19 +90,64 @@ class Reader(Closing):
         All of them are of one moment. The study must not be written to by this process before
         the last one was taken.
         """
-        study = self._address.study
         with naming_faults(self._address), self._engine.begin() as connection:
-            previous = required_digest(connection, self._address, after)
-            rows = connection.execute(
-                ROWS, {"study": study, "after": after}, execution_options={"yield_per": _AT_ONCE}
-            )
+            for row in self._checked(connection, after):
+                yield decode_event(row.body), row.recorded
+
+    def folded(self) -> FoldedLog:
+        """The state after all events.
+
+        Every event is checked against its digest; those that a stored state was folded from are
+        not decoded.
+
+        Raises:
+            Damaged: A row is missing or not what was written.
+            NewerVersion: A newer bhpt wrote it.
+            Misuse: The events contradict each other, or there are none.
+        """
+        with without_gc(), naming_faults(self._address), self._engine.begin() as connection:
+            stored = read_state(connection, self._address)
+            with closing(self._checked(connection, 0)) as rows:
+                return self._folded(rows, stored)
+
+    def _folded(self, rows: Iterator[EventRow], stored: StateRow | None) -> FoldedLog:
+        """The state after all events, from the stored one on if that is sound."""
+        last = next(rows, None)
+        if last is None:
+            raise Misuse("the study is empty: it has not been created")
+        state = begun = start(decode_event(last.body))
+        if stored is not None:
+            state = _gone_on(stored, begun)
+        known = state.events
+        for last in rows:
+            if last.position > known:
+                state = apply(state, decode_event(last.body))
+            elif stored is not None and last.position == known:
+                self._require_same(last, stored)
+        return FoldedLog(state, last.recorded, known if known > begun.events else 0)
+
+    def _require_same(self, row: EventRow, stored: StateRow) -> None:
+        """Make sure that the log is still the one that a stored state was found to fit.
+
+        Raises:
+            Damaged: It is another one by now.
+        """
+        if row.digest != stored.head.digest:
+            raise Damaged(f"{self._address} was replaced while it was read: read it again")
+
+    def _checked(self, connection: Connection, after: int) -> Generator[EventRow]:
+        """Events but the first `after` as they are stored, each checked against the one before."""
+        previous = required_digest(connection, self._address, after)
+        query = {"study": self._address.study, "after": after}
+        options = {"yield_per": _AT_ONCE}
+        with connection.execute(ROWS, query, execution_options=options) as rows:
             for place, (position, body, digest, recorded) in enumerate(rows, start=after + 1):
                 if position != place or chain(previous, body) != digest:
                     raise Damaged(
                         f"{self._address} is damaged at event {place}: restore it from a copy"
                     )
                 previous = digest
-                yield decode_event(body), recorded
+                yield EventRow(position, recorded, body, digest)
 
     def identity(self) -> str:
         """Text that no other study has, wherever this one is kept and whatever its name.
@@ -114,18 +180,8 @@ class Reader(Closing):
 
     def rows(self) -> list[EventRow]:
         """All events as they are stored, each checked against the one before."""
-        study = self._address.study
         with naming_faults(self._address), self._engine.begin() as connection:
-            found = connection.execute(ROWS, {"study": study, "after": 0})
-            rows = [EventRow(row.position, row.recorded, row.body, row.digest) for row in found]
-        previous = FIRST_DIGEST
-        for place, row in enumerate(rows, start=1):
-            if row.position != place or chain(previous, row.body) != row.digest:
-                raise Damaged(
-                    f"{self._address} is damaged at event {place}: restore it from a copy"
-                )
-            previous = row.digest
-        return rows
+            return list(self._checked(connection, 0))
 
     def lease(self) -> Lease:
         """Who holds the study now."""
@@ -135,6 +191,15 @@ class Reader(Closing):
     def close(self) -> None:
         """Close the database."""
         self._engine.dispose()
+
+
+def _gone_on(stored: StateRow, begun: State) -> State:
+    """The stored state of a study that begins so; its beginning if it is no such state."""
+    try:
+        state = decode_state(stored.body, begun.plan)
+    except Unreadable:
+        return begun  # a cache: the log has it all
+    return state if state.events == stored.head.position else begun
 
 
 def read_store(where: str | Path | Address) -> Reader:

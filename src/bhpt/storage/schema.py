@@ -2,7 +2,17 @@
 
 import hashlib
 
-from sqlalchemy import BigInteger, Column, Float, Integer, MetaData, String, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
 
 FORMAT = 1
 """Version of the tables; a study with a higher one was written by a newer bhpt."""
@@ -37,6 +47,16 @@ leases = Table(
     Column("holder", Text, nullable=False),
     Column("beat", BigInteger, nullable=False),
     Column("clock", Float, nullable=False),
+)
+
+states = Table(
+    "bhpt_states",
+    metadata,
+    Column("study", String(200), primary_key=True),
+    Column("position", BigInteger, nullable=False),
+    Column("event", String(64), nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("body", LargeBinary, nullable=False),
 )
 
 FIRST_DIGEST = "0" * 64

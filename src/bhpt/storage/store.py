@@ -23,17 +23,22 @@ from bhpt.storage.files import create_file, write_back
 from bhpt.storage.holder import Holder
 from bhpt.storage.reader import Reader, read_store
 from bhpt.storage.schema import events, leases, studies
-from bhpt.study import Busy, Fenced, encode_event
+from bhpt.storage.state_rows import StateRow, remove_state, write_state
+from bhpt.study import Busy, Fenced, State, encode_event
+from bhpt.study.attempts import AttemptPack
 from bhpt.study.events import Event, StudyCreated
+from bhpt.study.log import FoldingLog
+from bhpt.study.stored_state import encode_state, packed
 
 _open_here: set[tuple[str, int]] = set()
 """Leases that this process holds: one that a full disk kept from being released is not held."""
 
 _WRITE_BACK_S = 1.0  # between two copies of the write-ahead log to the main file
+_FEW, _PART = 2000, 8  # a state is stored after so many events, and after a part of those before
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0  # between two tries to reach a server
 
 
-class Store(Reader):
+class Store(Reader, FoldingLog):
     """A study that this process alone may write to, until it lets go or is fenced out."""
 
     def __init__(self, address: Address, engine: Engine, token: int, seen: Lease) -> None:
@@ -45,6 +50,8 @@ class Store(Reader):
         self._pause_s = _FIRST_PAUSE_S
         self._written_back = float("-inf")
         self._inode = _inode(address)
+        self._stored = 0
+        self._packs: tuple[AttemptPack, ...] = ()
         self._write_back()
         _open_here.add((str(address), token))
 
@@ -76,6 +83,30 @@ class Store(Reader):
                 self._beat(connection, clock)
         self._head = head
         self._write_back(_WRITE_BACK_S)
+
+    def fold(self) -> State:
+        """The state after all events."""
+        found = self.folded()
+        self._stored = found.stored
+        return found.state
+
+    def keep(self, state: State) -> None:
+        """Keep the state after all events, once there are enough that it was not folded from.
+
+        A store that is locked or full keeps none this time: the next append says what is wrong
+        with it.
+
+        Raises:
+            Fenced: Another driver has taken over.
+        """
+        if state.events - self._stored < max(_FEW, self._stored // _PART):
+            return
+        self._stored = state.events  # if it fails now, it is tried again after as many events
+        self._packs = packed(state, self._packs)
+        row = StateRow(self.head(), encode_state(state, self._packs))
+        with suppress(Busy, StoreFailed), self._reaching(), self._engine.begin() as connection:
+            self._require_token(connection)
+            write_state(connection, self._address, row)
 
     def head(self) -> Head:
         """The last event; no other process can have added one."""
@@ -114,6 +145,7 @@ class Store(Reader):
         file = self._address.file
         with self._reaching(), self._engine.begin() as connection:
             self._require_token(connection)
+            remove_state(connection, self._address)
             for table in (events, leases, studies):
                 connection.execute(delete(table).where(table.c.study == self._address.study))
         if file is not None:

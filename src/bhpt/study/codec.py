@@ -55,6 +55,22 @@ def decode_event(text: str) -> Event:
     return event
 
 
+def to_plain(value: Any) -> Any:  # noqa: ANN401  # any of the values that events are made of
+    """A value as what JSON can hold."""
+    return _encode(value)
+
+
+def from_plain(kind: Any, plain: Any) -> Any:  # noqa: ANN401  # a type, or what typing makes of it
+    """A value of this type from what `to_plain` made of one.
+
+    Raises:
+        KeyError: A part of it is missing.
+        TypeError: It is something else.
+        ValueError: Likewise.
+    """
+    return _decoder(kind)(plain)
+
+
 _AS_IT_IS = frozenset({int, str, bool, type(None)})
 
 

@@ -1,5 +1,6 @@
 """The two-method log, and the study's one way to write to it."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Protocol
@@ -43,6 +44,33 @@ class EventLog(Protocol):
         ...
 
 
+class FoldingLog(ABC):
+    """A log that keeps the state of a study beside its events: reading it folds a few of them.
+
+    The state is a cache: it changes how long reading takes, and nothing else.
+    """
+
+    @abstractmethod
+    def append(self, events: Sequence[Event], expected: int) -> None:
+        """Add events after the first `expected` ones, as any `EventLog`."""
+
+    @abstractmethod
+    def read(self, after: int = 0) -> list[Event]:
+        """All events but the first `after`."""
+
+    @abstractmethod
+    def fold(self) -> State:
+        """The state after all events."""
+
+    @abstractmethod
+    def keep(self, state: State) -> None:
+        """Keep the state after all events where that pays; one that cannot be kept is no fault."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of it."""
+
+
 Keep = Callable[[Sequence[Event]], EventLog]
 """Creates the log of a new study from its first events."""
 
@@ -76,17 +104,18 @@ class Journal:
 
     Args:
         log: Where events are kept.
-        known: A journal of the same events, all written: only those after them are read.
+        known: What its first events fold to: only those after them are read.
     """
 
-    def __init__(self, log: EventLog, known: "Journal | None" = None) -> None:
+    def __init__(self, log: EventLog, known: State | None = None) -> None:
         self._log = log
         self._waiting: list[Event] = []
         self._locked = False
-        before = 0 if known is None else known.written
-        events = log.read(before)
-        self._position = before + len(events)
-        self._state = fold(events) if known is None else reduce(apply, events, known.state)
+        if known is not None:
+            self._state = reduce(apply, log.read(known.events), known)
+        else:
+            self._state = log.fold() if isinstance(log, FoldingLog) else fold(log.read())
+        self._position = self._state.events
 
     @property
     def state(self) -> State:
@@ -138,6 +167,8 @@ class Journal:
         self._locked = False
         self._position += len(self._waiting)
         self._waiting = []
+        if isinstance(self._log, FoldingLog):
+            self._log.keep(self._state)
         return True
 
     def close(self) -> None:

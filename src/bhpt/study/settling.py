@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from bhpt.domain import Failure, FailureKind, Misuse, Resume, UnitResult, Usage
+from bhpt.study.attempts import Attempt
 from bhpt.study.events import Event, Extended, Failed, Observed, Rejected, Restarted
-from bhpt.study.state import BLAMELESS, Attempt, State, apply
+from bhpt.study.state import BLAMELESS, State, apply
 
 Receipt = Literal["accepted", "ignored", "rejected"]
 """What became of a report: new, the same as before, or in contradiction to it."""

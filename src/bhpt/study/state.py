@@ -10,16 +10,16 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from pyrsistent import PVector, pvector
 
 from bhpt.domain import Curves, FloatArray, Misuse, Saved, Unit
 from bhpt.domain.ledger import Ledger
 from bhpt.domain.reports import Metrics
 from bhpt.spaces import Config
 from bhpt.study.arm_list import ArmList
+from bhpt.study.attempts import Attempt, AttemptList
 from bhpt.study.events import (
     ArmClosed,
     ArmsAdded,
@@ -32,7 +32,6 @@ from bhpt.study.events import (
     Failed,
     Noted,
     Observed,
-    Outlook,
     Rejected,
     Restarted,
     SessionEnded,
@@ -49,87 +48,6 @@ BLAMELESS = frozenset({"stopped", "lost"})
 
 GENERATIONS = 2
 """Checkpoints of an arm that are kept: the newest, and the one before in case it is damaged."""
-
-AttemptStatus = Literal["open", "observed", "failed"]
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One attempt at one unit: what was decided and what came of it.
-
-    Attributes:
-        number: Counts all attempts from 0.
-        unit: What it trains.
-        done: Epochs of the arm before it.
-        reserved: Cost that was set aside.
-        expected_s: Predicted duration.
-        why: Why this arm.
-        outlook: What the policy predicted.
-        started: Clock at which it was decided, or started again.
-        status: In flight, reported, or failed.
-        cost: What it cost in the end.
-        seconds: How long it was busy.
-        message: Why it failed.
-        metrics: What was reported beside the losses, one mapping an epoch; empty if nothing was.
-        ended: Clock at which it was reported or failed, None while it is in flight.
-        failure: Which kind of failure it was, a `FailureKind`; empty if it did not fail.
-        tail: The last lines that the trainer printed before it failed.
-        worker: Which worker it was given to, None where nobody says.
-    """
-
-    number: int
-    unit: Unit
-    done: int
-    reserved: float
-    expected_s: float | None
-    why: str
-    outlook: tuple[Outlook, ...]
-    started: float
-    status: AttemptStatus = "open"
-    cost: float = 0.0
-    seconds: float = 0.0
-    message: str = ""
-    metrics: tuple[Metrics, ...] = ()
-    ended: float | None = None
-    failure: str = ""
-    tail: str = ""
-    worker: int | None = None
-
-    def ended_as(
-        self,
-        status: AttemptStatus,
-        cost: float,
-        seconds: float,
-        ended: float,
-        *,
-        message: str = "",
-        metrics: tuple[Metrics, ...] = (),
-        failure: str = "",
-        tail: str = "",
-    ) -> "Attempt":
-        """The attempt with what came of it.
-
-        `replace` would take several times as long, and a fold does this for every unit.
-        """
-        return Attempt(
-            self.number,
-            self.unit,
-            self.done,
-            self.reserved,
-            self.expected_s,
-            self.why,
-            self.outlook,
-            self.started,
-            status,
-            cost,
-            seconds,
-            message,
-            metrics,
-            ended,
-            failure,
-            tail,
-            self.worker,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +103,7 @@ class State:
     ledger: Ledger
     arms: ArmList | None = None
     curves: Curves | None = None
-    attempts: PVector[Attempt] = field(default_factory=pvector)
+    attempts: AttemptList = field(default_factory=AttemptList)
     open: tuple[int, ...] = ()
     open_arms: tuple[int, ...] = ()
     tried: TriedArms = field(default_factory=TriedArms)
@@ -385,7 +303,7 @@ def _(event: Decided, state: State) -> State:
     return _changed(
         state,
         ledger=state.ledger.reserve(event.attempt, event.cost),
-        attempts=state.attempts.append(attempt),
+        attempts=state.attempts.plus(attempt),
         open=(*state.open, event.attempt),
         open_arms=(*state.open_arms, event.arm),
         queue=tuple(arm for arm in state.queue if arm != event.arm),
@@ -399,14 +317,14 @@ def _(event: Extended, state: State) -> State:
     return _changed(
         state,
         ledger=state.ledger.extend(event.attempt, event.cost),
-        attempts=state.attempts.set(attempt.number, attempt),
+        attempts=state.attempts.changed(attempt),
     )
 
 
 @_apply.register
 def _(event: Restarted, state: State) -> State:
     attempt = replace(_flying(state, event.attempt), started=state.clock, worker=None)
-    return _changed(state, attempts=state.attempts.set(attempt.number, attempt))
+    return _changed(state, attempts=state.attempts.changed(attempt))
 
 
 @_apply.register
@@ -542,7 +460,7 @@ def _settled(state: State, ended: Attempt) -> dict[str, Any]:
     place = state.open.index(ended.number)
     return {
         "ledger": state.ledger.settle(ended.number, ended.cost),
-        "attempts": state.attempts.set(ended.number, ended),
+        "attempts": state.attempts.changed(ended),
         "open": (*state.open[:place], *state.open[place + 1 :]),
         "open_arms": (*state.open_arms[:place], *state.open_arms[place + 1 :]),
     }

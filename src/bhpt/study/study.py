@@ -16,6 +16,7 @@ from bhpt.domain.reports import read_reports
 from bhpt.policies.interface import Policy
 from bhpt.spaces import Config
 from bhpt.study.arm_list import space_of
+from bhpt.study.attempts import Attempt
 from bhpt.study.creation import (
     default_epochs,
     first_events,
@@ -38,7 +39,7 @@ from bhpt.study.log import EventLog, Journal, Keep, MemoryLog
 from bhpt.study.plan import Training
 from bhpt.study.rising_curves import note_of_rising_curves
 from bhpt.study.settling import Receipt, failure, report
-from bhpt.study.state import Attempt, State
+from bhpt.study.state import State
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from bhpt.domain.reports import Metrics
 from bhpt.study import State
-from bhpt.study.state import Attempt
+from bhpt.study.attempts import Attempt
 
 TableName = Literal["epochs", "arms", "attempts"]
 Row = dict[str, object]

@@ -9,7 +9,7 @@ Notation:
     V  tried arms, P  timings of an arm that are remembered.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -111,6 +111,13 @@ class _Table:
         """The arms that reported last, at most `COMMON` of them, the latest at the end."""
         return np.fromiter(self._latest, np.int64, len(self._latest))
 
+    def put_in_order(self, reported: Sequence[int], timed: Sequence[int]) -> None:
+        """The arms that reported last and that were timed last are these, the latest at the end."""
+        self._latest = dict.fromkeys(reported)
+        for arm in timed:
+            self._timed.pop(arm)
+            self._timed[arm] = None
+
     def failing(self) -> list[int]:
         """Arms whose last attempt failed and that are not given up, lowest first."""
         self._update()
@@ -157,6 +164,21 @@ class TriedArms(Mapping[int, Arm]):
             self._table.change(arm, what)
         self._version = len(self._table.changes)
 
+    @classmethod
+    def in_order(
+        cls, known: Mapping[int, Arm], reported: Sequence[int], timed: Sequence[int]
+    ) -> "TriedArms":
+        """Tried arms whose last reports and timings came in an order of their own.
+
+        Args:
+            known: What is known of each, in the order of first trial.
+            reported: `latest_arms`.
+            timed: `latest_timed`.
+        """
+        made = cls(known)
+        made._table.put_in_order(reported, timed)
+        return made
+
     def with_arm(self, arm: int, after: Arm) -> "TriedArms":
         """The same with something else known of one arm."""
         return self.with_arms({arm: after})
@@ -184,6 +206,11 @@ class TriedArms(Mapping[int, Arm]):
     def latest_arms(self) -> IntArray:
         """The arms that reported last, a bounded number of them, the latest at the end."""
         return self._current.latest()
+
+    @property
+    def latest_timed(self) -> tuple[int, ...]:
+        """The arms that were timed last, a bounded number of them, the latest at the end."""
+        return self._current.timings().latest_arms
 
     @property
     def timings(self) -> Timings:

@@ -140,6 +140,11 @@ class TimingTable:
         """A copy of what is known of the arms that ran last, at most `COMMON` of them."""
         return self._at(np.sort(np.fromiter(self._recent, np.int64, len(self._recent))))
 
+    @property
+    def latest_arms(self) -> tuple[int, ...]:
+        """The arms that ran last, at most `COMMON` of them, the latest at the end."""
+        return tuple(self._arms[list(self._recent)].tolist())
+
     def _at(self, rows: IntArray) -> Timings:
         recent = np.sort(np.fromiter(self._recent, np.int64, len(self._recent)))
         counts = np.where(self._counts[recent] > 1, self._counts[recent], 0)

@@ -24,7 +24,7 @@ from bhpt.checkpoints import Checkpoint, CheckpointPlace, Generation
 from bhpt.checkpoints.disk import remove_tree
 from bhpt.checkpoints.manifest import is_whole
 from bhpt.storage import Address, copy_store, read_store
-from bhpt.study import State, fold
+from bhpt.study import State
 from bhpt.tuning.checkpoint_place import place_of
 from bhpt.tuning.folder import StudyFolder, best_name, logged_checkpoints
 from bhpt.tuning.folder_mark import FolderMark
@@ -116,7 +116,7 @@ def _copy(address: Address, root: Path) -> Archived:
 
 def _state(file: Path) -> State:
     with read_store(file) as reader:
-        return fold(reader.read())
+        return reader.folded().state
 
 
 def _fetch(place: CheckpointPlace, logged: Sequence[Checkpoint]) -> None:

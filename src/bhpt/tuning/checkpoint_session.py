@@ -14,8 +14,9 @@ from bhpt.checkpoints import (
 )
 from bhpt.domain import FloatArray, Resume, Saved
 from bhpt.study import State
+from bhpt.study.attempts import Attempt
 from bhpt.study.events import CheckpointDropped
-from bhpt.study.state import GENERATIONS, Attempt, Best
+from bhpt.study.state import GENERATIONS, Best
 from bhpt.tuning.folder import StudyFolder, checkpoint_of, logged_checkpoints
 
 

@@ -21,6 +21,7 @@ from bhpt.executors import Executor, Job, PlacingExecutor, Report, TrainerGone
 from bhpt.policies.interface import Policy
 from bhpt.policies.study_predictor import predictor_of
 from bhpt.study import Busy, Journal, State
+from bhpt.study.attempts import Attempt
 from bhpt.study.deciding import next_unit
 from bhpt.study.events import (
     CheckpointDropped,
@@ -32,7 +33,6 @@ from bhpt.study.events import (
 )
 from bhpt.study.rising_curves import note_of_rising_curves
 from bhpt.study.settling import dearer, failure, hopeless, reconcile, report
-from bhpt.study.state import Attempt
 from bhpt.study.threads import one_thread
 from bhpt.tuning.checkpoint_session import CheckpointSession
 from bhpt.tuning.errors import Paused, TrainerBroken

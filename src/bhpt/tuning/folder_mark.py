@@ -15,8 +15,9 @@ from pathlib import Path
 
 from bhpt.checkpoints.disk import sync, write_private
 from bhpt.storage import Store
-from bhpt.study import EventLog
+from bhpt.study import State
 from bhpt.study.events import Event
+from bhpt.study.log import FoldingLog
 
 NAME = "study.json"
 _LARGEST = 1 << 16
@@ -77,7 +78,7 @@ class FolderMark:
             sync(root)
 
 
-class MarkedLog(EventLog):
+class MarkedLog(FoldingLog):
     """A store whose every append is noted in the study's folder.
 
     Args:
@@ -99,6 +100,14 @@ class MarkedLog(EventLog):
     def read(self, after: int = 0) -> list[Event]:
         """All events but the first `after`."""
         return self._store.read(after)
+
+    def fold(self) -> State:
+        """The state after all events."""
+        return self._store.fold()
+
+    def keep(self, state: State) -> None:
+        """Keep the state after all events where that pays."""
+        self._store.keep(state)
 
     def close(self) -> None:
         """Let go of the store."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bhpt.domain.budget_kinds import Enough, Extend, UnitUsage
 from bhpt.study import State
-from bhpt.study.state import Attempt
+from bhpt.study.attempts import Attempt
 
 _HUNG_TIMES = 10.0  # a unit that takes so many times its prediction hangs
 _HUNG_LEAST_S = 60.0  # but none is killed before, by a limit that was only learned

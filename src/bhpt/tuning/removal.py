@@ -5,7 +5,6 @@ from pathlib import Path
 from bhpt.checkpoints.disk import remove_tree
 from bhpt.domain import Misuse
 from bhpt.storage import Address, open_store
-from bhpt.study import Journal
 from bhpt.tuning.archive import Archived, write_archive
 from bhpt.tuning.checkpoint_place import place_of
 from bhpt.tuning.folder import StudyFolder, logged_checkpoints
@@ -27,7 +26,7 @@ def put_away(where: str | Path | Address, file: Path) -> Archived:
     """
     address = Address.parse(where)
     with open_store(address) as store:
-        state = Journal(store).state
+        state = store.fold()
         folder = StudyFolder.find(address, store.identity(), logged_checkpoints(state))
         refuse_behind(folder, store)
         refuse_wrong_place(folder, store, state)

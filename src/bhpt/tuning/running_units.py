@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from bhpt.domain.budget_kinds import Extend
 from bhpt.executors import Executor
 from bhpt.study import Journal
+from bhpt.study.attempts import Attempt
 from bhpt.study.events import Extended
-from bhpt.study.state import Attempt
 from bhpt.tuning.limits import Stop, hung_after, next_look, paid_s, verdict
 from bhpt.tuning.options import Options
 

@@ -97,8 +97,7 @@ def go_on(
     if not without_checkpoints:
         _refuse_behind(address)
     with open_store(address, _WRITER_PATIENCE_S) as store:
-        known = Journal(store)
-        state = known.state
+        state = store.fold()
         folder = _folder(store, state, hooks.note if without_checkpoints else None)
         ledger = state.ledger
         more = _parsed(add_budget, ledger.budget)
@@ -112,7 +111,7 @@ def go_on(
             hooks.view(f"bhpt resume {address}") as watch,
             setup.executor(folder, ledger.budget, left) as executor,
         ):
-            journal = _journal(store, folder, known)
+            journal = _journal(store, folder, state)
             return _session(store, journal, folder, setup, executor, watch, hooks, more)
 
 
@@ -141,7 +140,7 @@ def more_than_stored(address: Address, first: Sequence[Event], budget: Budget) -
         Misuse: The study is another one: it has another space or metric, or a larger budget.
     """
     with peek_store(address) as reader:
-        state = fold(reader.read())
+        state = reader.folded().state
     wanted = fold(first)
     if state.plan.objective != wanted.plan.objective:
         raise Misuse(f"{address} exists and is about {state.plan.objective}: name another study")
@@ -194,7 +193,7 @@ def _folder(store: Store, state: State, note: Callable[[str], None] | None) -> S
     return folder
 
 
-def _journal(store: Store, folder: StudyFolder, known: Journal | None = None) -> Journal:
+def _journal(store: Store, folder: StudyFolder, known: State | None = None) -> Journal:
     """A study that notes in its folder how far it is, read on from what is known of it."""
     folder.prepare()
     return Journal(MarkedLog(store, folder.root), known)

@@ -69,7 +69,7 @@ def earlier_study(where: str | Path) -> EarlierStudy:
         Misuse: There is none, it is damaged, or a newer version wrote it.
     """
     with read_store(where) as reader:
-        return summarised(fold(event for event, _ in reader.stream()))
+        return summarised(reader.folded().state)
 
 
 def _earlier(given: str | Path | Study | EarlierStudy) -> EarlierStudy:

@@ -159,7 +159,8 @@ class ReaderScores:
         self._trained = trained
         self._first = first
         self._tokens: FloatArray | None = None
-        self._kept: dict[int, tuple[int, FloatArray]] = {}  # block: its arms, what is said of them
+        self._filled = np.zeros(1, np.int64)  # arms of each block that were read
+        self._said = np.zeros((0, 0, 0))  # of each arm, those of a block behind each other
 
     def of(self, tokens: FloatArray, rows: IntArray) -> FloatArray:
         """What is said of some arms, [E, R, OPINIONS - 1].
@@ -170,11 +171,13 @@ class ReaderScores:
         """
         self._follow(tokens)
         blocks = np.where(rows < self._first, 0, 1 + (rows - self._first) // _BLOCK)
-        needed, place = np.unique(blocks, return_inverse=True)
-        read = [self._block(tokens, int(block)) for block in needed]
-        starts = np.cumsum([0, *(one.shape[1] for one in read[:-1])])
-        inside = np.where(blocks == 0, rows, (rows - self._first) % _BLOCK)
-        return np.concatenate(read, axis=1)[:, starts[place] + inside]
+        needed = np.flatnonzero(np.bincount(blocks))
+        starts, sizes = self._extent(needed)
+        wanted = np.minimum(sizes, len(tokens) - starts)
+        self._make_room(int(needed.max(initial=0)))
+        for block in needed[self._filled[needed] != wanted].tolist():
+            self._read(tokens, block)
+        return self._said[:, rows]
 
     def _follow(self, tokens: FloatArray) -> None:
         """Forget everything if these are not the tokens of before with some added."""
@@ -182,19 +185,33 @@ class ReaderScores:
         if known is not None:
             count = min(len(known), len(tokens))
             if not all_same((known[:count],), (tokens[:count],)):
-                self._kept = {}
+                self._filled[:] = 0
         self._tokens = tokens
 
-    def _block(self, tokens: FloatArray, block: int) -> FloatArray:
-        start = 0 if block == 0 else self._first + _BLOCK * (block - 1)
-        size = self._first if block == 0 else _BLOCK
+    def _extent(self, blocks: IntArray) -> tuple[IntArray, IntArray]:
+        """The first arm of each block, and how many it has when it is full."""
+        starts = np.where(blocks == 0, 0, self._first + _BLOCK * (blocks - 1))
+        return starts, np.where(blocks == 0, self._first, _BLOCK)
+
+    def _make_room(self, block: int) -> None:
+        """Make sure that there is a place for blocks up to this one."""
+        if block >= len(self._filled):
+            more = np.zeros(2 * block + 1 - len(self._filled), np.int64)
+            self._filled = np.concatenate([self._filled, more])
+
+    def _read(self, tokens: FloatArray, block: int) -> None:
+        """Let the networks read the arms of a block."""
+        start, size = (int(one[0]) for one in self._extent(np.array([block])))
         arms = tokens[start : start + size]
-        filled, said = self._kept.get(block, (0, np.zeros(0)))
-        if filled != len(arms):
-            behind = np.zeros((size - len(arms), *arms.shape[1:]), arms.dtype)
-            said = scores(np, self._trained, np.concatenate([arms, behind]))
-            self._kept[block] = (len(arms), said)
-        return said
+        behind = np.zeros((size - len(arms), *arms.shape[1:]), arms.dtype)
+        said = scores(np, self._trained, np.concatenate([arms, behind]))
+        if start + size > self._said.shape[1]:
+            larger = np.zeros((len(said), 2 * (start + size), said.shape[2]), said.dtype)
+            known = self._said.shape[1]
+            larger[: len(self._said), :known, : self._said.shape[2]] = self._said
+            self._said = larger
+        self._said[:, start : start + size] = said
+        self._filled[block] = len(arms)
 
 
 def _part(values: FloatArray | None, rows: IntArray) -> FloatArray | None:

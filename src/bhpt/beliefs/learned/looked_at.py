@@ -72,8 +72,10 @@ def last_choice(view: View) -> LastChoice:
     step = min(max(-(-workers // _EVERY) * _EVERY, step), _EVERY_AT_MOST)
     decided = view.step % step
     reports = min(max(view.step - decided - (workers - 1), 0), told)
-    rows = view.curves.reports[:reports, 0]
-    return LastChoice(reports, int(rows.max(initial=-1)) + 1, decided, step, crowded)
+    curves, slot = view.curves, Slot[int]("arms visited at the last choice")
+    inputs = (curves.record, reports)
+    visited = view.memory.recall(slot, inputs, lambda: curves.visited_after(reports))
+    return LastChoice(reports, visited, decided, step, crowded)
 
 
 def looked_at(view: View, trained: NetworkWeights | None = None) -> IntArray:
@@ -149,10 +151,12 @@ def _worth_a_look(
     order = _standing_then(view, chosen)
     looked = active.copy()
     looked[curves.visited[curves.best_by_row.argmin()]] = True
-    looked[order[busy[order]][:_BUSY]] = True
-    left = room - int(np.count_nonzero(looked))
-    others = order[~(looked | busy)[order]]
-    looked[others[: max(left, 0)]] = True
+    if chosen.crowded:
+        looked[order[busy[order]][:_BUSY]] = True
+    left = max(room - int(np.count_nonzero(looked)), 0)
+    passed = looked | busy
+    first = order[: left + int(np.count_nonzero(passed))]  # enough of them are left of these
+    looked[first[~passed[first]][:left]] = True
     return looked
 
 

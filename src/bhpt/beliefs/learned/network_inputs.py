@@ -224,8 +224,8 @@ class Covariances:
 def tried_too(covariance: FloatArray, arm: int) -> FloatArray:
     """Covariance of what arms are like once one more has been tried, [R, R]."""
     column = covariance[:, arm]
-    left: FloatArray = covariance - np.outer(column, column / (column[arm] + NOISE))
-    return left
+    left: FloatArray = np.multiply.outer(column, column / (column[arm] + NOISE))
+    return np.subtract(covariance, left, out=left)
 
 
 def after_trying(prior: FloatArray, tried: IntArray) -> FloatArray:
