@@ -32,10 +32,10 @@ from hypothesis import strategies as st
 
 from bhpt.beliefs import experts
 from bhpt.beliefs.learned.arm_opinions import ask_experts, expected
-from bhpt.beliefs.learned.features import OPINIONS
+from bhpt.beliefs.learned.geometry import OPINIONS, geometry
 from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.beliefs.learned.network import preferences, trunk
-from bhpt.beliefs.learned.network_inputs import see
+from bhpt.beliefs.learned.network_inputs import network_inputs
 from bhpt.beliefs.learned.passport import TrainedOn
 from bhpt.beliefs.learned.schema import ARM_FEATURES, STUDY_FEATURES, arm_column
 from bhpt.beliefs.learned.weights import (
@@ -98,7 +98,7 @@ def test_training_and_deciding_see_the_same_curves(name: str) -> None:
         view = View(
             curves, task.unit, 5.0, np.ones(task.arms), task.features, untrained=task.untrained
         )
-        moment = see(view, shipped("policy")).moment
+        moment = network_inputs(view, shipped("policy")).moment
         assert moment.total == table.shape[1] - 1
         seen = table[:, : units + 1] - min(np.median(table[:, 1]), 0)
         seen[:, 0] = 0
@@ -320,7 +320,7 @@ def knowledge_file(pool_file: Path) -> Path:
 
 def instance_of(task: Task, budget: float, costs: Any, workers: int = 1) -> Any:
     """The study that training would play on a table, padded."""
-    studies, features = training("studies"), import_module("bhpt.beliefs.learned.features")
+    studies = training("studies")
     jnp = import_module("jax.numpy")
     table = by_unit(task)
     arms, units, columns = task.arms, table.shape[1] - 1, task.features.shape[1]
@@ -335,7 +335,7 @@ def instance_of(task: Task, budget: float, costs: Any, workers: int = 1) -> Any:
         said[:arms] = experts.combined(asked, experts.weights(asked, []))
     exists = jnp.asarray(1.0 * (np.arange(studies.ARMS) < arms))
     used = jnp.asarray(1.0 * (np.arange(FEATURES) < columns))
-    shape = features.geometry(jnp, jnp.asarray(x), exists, used, jnp.asarray(said))
+    shape = geometry(jnp, jnp.asarray(x), exists, used, jnp.asarray(said))
     prices = np.ones(studies.ARMS)
     prices[:arms] = costs
     return studies.Instance(
@@ -410,14 +410,14 @@ def test_training_and_deciding_are_told_the_same(
         view = study.view()
         if not view.choosable.any():
             break
-        sight = see(view, shipped_policy())
+        inputs = network_inputs(view, shipped_policy())
         arms, whole, can = look(instance, state)
-        np.testing.assert_array_equal(sight.rows, np.arange(task.arms))
-        np.testing.assert_allclose(np.asarray(arms)[: task.arms], sight.arms, atol=2e-3)
+        np.testing.assert_array_equal(inputs.rows, np.arange(task.arms))
+        np.testing.assert_allclose(np.asarray(arms)[: task.arms], inputs.arms, atol=2e-3)
         assert not np.asarray(arms)[task.arms :].any()
-        np.testing.assert_allclose(whole, sight.study, atol=1e-3)
+        np.testing.assert_allclose(whole, inputs.study, atol=1e-3)
         np.testing.assert_array_equal(np.asarray(can)[: task.arms] > 0, view.choosable)
-        flown = max(flown, int(sight.arms[:, arm_column("in_flight")].sum()))
+        flown = max(flown, int(inputs.arms[:, arm_column("in_flight")].sum()))
         again = step > 3 and rng.random() < 0.5
         able = view.choosable & (view.curves.count_by_arm > 0)
         arm = int(rng.choice(np.flatnonzero(able if again and able.any() else view.choosable)))
@@ -427,7 +427,7 @@ def test_training_and_deciding_are_told_the_same(
     assert flown == workers - 1  # one of them is free when a unit is chosen
     of_names = [at for at, name in enumerate(ARM_FEATURES) if "opinion" in name]
     assert len(of_names) == 9
-    assert sight.arms[:, of_names].any() == (task.tokens is not None)
+    assert inputs.arms[:, of_names].any() == (task.tokens is not None)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -519,12 +519,12 @@ def test_studies_hear_the_truth_nothing_or_lies(pool_file: Path, knowledge_file:
         kinds_of(pool_file, knowledge_file, ("tables",), **mix).shape
         for mix in ({}, {"nameless": 1.0}, {"misled": 1.0})
     )
-    assert np.ptp(truth["liked"], axis=1).min() > 1
-    for name in ("opinion", "liked", "sure"):
+    assert np.ptp(truth["standard"], axis=1).min() > 1
+    for name in ("opinion", "standard", "certainty"):
         assert not np.asarray(none[name]).any()
     np.testing.assert_allclose(lies["opinion"][..., :-1], -truth["opinion"][..., :-1], atol=1e-5)
     np.testing.assert_allclose(lies["opinion"][..., -1], truth["opinion"][..., -1], atol=1e-5)
-    np.testing.assert_allclose(lies["liked"], -truth["liked"], atol=1e-4)
+    np.testing.assert_allclose(lies["standard"], -truth["standard"], atol=1e-4)
 
 
 def test_opinions_stay_with_their_arms(pool_file: Path, knowledge_file: Path) -> None:

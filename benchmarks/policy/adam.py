@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from bhpt.beliefs.learned.features import Array
+from bhpt.beliefs.learned.array_types import Array
 from bhpt.beliefs.learned.network import Weights
 
 _FIRST, _SECOND, _FLOOR = 0.9, 0.99, 1e-6

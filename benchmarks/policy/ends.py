@@ -30,8 +30,10 @@ from benchmarks.policy.studies import (
     read_pool,
 )
 from benchmarks.policy.train import grown, start_weights
-from bhpt.beliefs.learned.features import NOISE, Array, at
+from bhpt.beliefs.learned.array_types import Array
+from bhpt.beliefs.learned.features import NOISE
 from bhpt.beliefs.learned.network import EDGES, Weights, histogram, trunk
+from bhpt.beliefs.learned.past import at
 
 HIDDEN = 64
 STUDIES = 256

@@ -31,8 +31,9 @@ from benchmarks.policy.respelling import SPELLINGS, meaningless, spellings
 from bhpt.beliefs import experts
 from bhpt.beliefs.experts import closeness_to_defaults, closeness_to_middle
 from bhpt.beliefs.learned.arm_opinions import ask_experts
-from bhpt.beliefs.learned.features import OPINIONS, Array
-from bhpt.beliefs.learned.name_opinions import judged
+from bhpt.beliefs.learned.array_types import Array
+from bhpt.beliefs.learned.geometry import OPINIONS
+from bhpt.beliefs.learned.name_opinions import opinions_after_reading
 from bhpt.beliefs.learned.network import Weights
 from bhpt.beliefs.learned.weights import read_weights
 from bhpt.domain import FloatArray, IntArray, Misuse
@@ -125,7 +126,7 @@ def _said(one: Weights, values: Array, names: Array) -> Array:
     layer = one["reader_token"]
     read = values @ layer[:OF_VALUES] + names @ layer[OF_VALUES:] + one["reader_token_bias"]
     alone = jax.tree.map(lambda w: w[None], one)
-    return judged(jnp, alone, read[None], values[:, :, :1])[:, :TOLD]
+    return opinions_after_reading(jnp, alone, read[None], values[:, :, :1])[:, :TOLD]
 
 
 class Tables:

@@ -16,16 +16,10 @@ import numpy as np
 from benchmarks.policy.options import listed
 from benchmarks.policy.pool import ARMS as MOST_ARMS
 from benchmarks.policy.pool import FEATURES, LOWEST, UNITS, WEIGHTS, read_labels
-from bhpt.beliefs.learned.features import (
-    NOISE,
-    OPINIONS,
-    Array,
-    Geometry,
-    Moment,
-    at,
-    features,
-    geometry,
-)
+from bhpt.beliefs.learned.array_types import Array
+from bhpt.beliefs.learned.features import NOISE, features
+from bhpt.beliefs.learned.geometry import OPINIONS, Geometry, geometry
+from bhpt.beliefs.learned.past import Moment, at
 
 ARMS = 100
 WORKERS = 64

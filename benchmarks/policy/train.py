@@ -34,7 +34,7 @@ from benchmarks.policy.studies import (
     regret,
     set_off,
 )
-from bhpt.beliefs.learned.features import Array
+from bhpt.beliefs.learned.array_types import Array
 from bhpt.beliefs.learned.network import Weights, preferences, trunk
 from bhpt.beliefs.learned.schema import BINS, SCHEMA, arm_column
 from bhpt.beliefs.learned.weights import read_any_weights

@@ -8,7 +8,7 @@ from bhpt.beliefs.earlier_studies import (
     EarlierExpert,
     EarlierStudy,
     _covariance,
-    summary,
+    summarise,
 )
 from bhpt.domain import Curves, Misuse
 from bhpt.spaces import Space
@@ -92,7 +92,7 @@ def test_expectations_are_gaussian_process_regression() -> None:
 def test_arms_are_compared_in_pairs_after_as_many_epochs() -> None:
     """The second beats the first after one epoch; the third was only seen to be the worst."""
     curves = Curves.of([[3.0, 0.5], [2.0], [9.0], [], [np.nan, 2.5]], 5)
-    found = summary(curves, [{"x": k} for k in range(5)])
+    found = summarise(curves, [{"x": k} for k in range(5)])
     ranks = {c["x"]: rank for c, rank in zip(found.configs, found.ranks, strict=True)}
     assert set(ranks) == {0, 1, 2, 4}
     assert ranks[1] == pytest.approx(0.5)
@@ -103,10 +103,10 @@ def test_arms_are_compared_in_pairs_after_as_many_epochs() -> None:
 def test_what_is_kept_is_bounded() -> None:
     arms = MOST_ARMS + 50
     curves = Curves.of([[1.0 + k] * (1 + (k >= 50)) for k in range(arms)], 3)
-    found = summary(curves, [{"x": k} for k in range(arms)])
+    found = summarise(curves, [{"x": k} for k in range(arms)])
     assert len(found.configs) == MOST_ARMS
     assert min(c["x"] for c in found.configs) == 50  # those trained longest
-    assert summary(Curves.of([[1.0], []], 3), [{}, {}]) == EarlierStudy((), ())
+    assert summarise(Curves.of([[1.0], []], 3), [{}, {}]) == EarlierStudy((), ())
 
 
 def test_ranks_and_configurations_belong_together() -> None:

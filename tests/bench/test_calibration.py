@@ -15,7 +15,7 @@ from bhpt.bench.calibration import (
     INTERVAL,
     PARTS,
     PREDICTORS,
-    lowest,
+    lowest_reached,
     partly_trained,
     score,
 )
@@ -117,7 +117,7 @@ def test_half_of_the_arms_are_trained_for_whole_units() -> None:
 
 def test_failed_and_useless_curves_end_untrained() -> None:
     losses = np.array([[np.nan, np.inf], [9.0, 8.0], [3.0, np.nan]])
-    np.testing.assert_array_equal(lowest(losses, 5.0), [5, 5, 3])
+    np.testing.assert_array_equal(lowest_reached(losses, 5.0), [5, 5, 3])
     task = Task("useless", np.full((4, 6), np.nan), 5.0, 1, np.zeros((4, 1)))
     found = score(task, our_belief(), 0, 0.4)
     assert (found.coverage, found.last_value) == (1.0, 0.0)

@@ -278,7 +278,7 @@ def test_missing_matplotlib_is_a_clear_line(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_policies_keep_their_order_and_strangers_follow() -> None:
     assert figure_style.in_order(["x", "hyperband", "bhpt", "x"]) == ["bhpt", "hyperband", "x"]
-    assert figure_style.look("x").label == "x"
+    assert figure_style.style_of("x").label == "x"
 
 
 def test_the_action_value_is_drawn_at_an_exploring_step(tmp_path: Path) -> None:

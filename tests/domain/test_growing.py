@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bhpt.domain.arrays import lowest
+from bhpt.domain.arrays import places_of_lowest
 from bhpt.domain.growing import GrowingList, GrowingRows
 
 _STEPS = st.lists(st.tuples(st.integers(0, 20), st.lists(st.integers(0, 9), max_size=4)))
@@ -45,4 +45,4 @@ def test_any_interleaving_of_rows_equals_copying(steps: list[tuple[int, list[int
 def test_the_lowest_are_those_of_a_stable_sort(values: list[float], count: int) -> None:
     array = np.array(values, float)
     order = [int(at) for at in np.argsort(array, kind="stable") if np.isfinite(array[at])]
-    assert lowest(array, count).tolist() == order[:count]
+    assert places_of_lowest(array, count).tolist() == order[:count]

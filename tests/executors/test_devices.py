@@ -6,7 +6,7 @@ import pytest
 from bhpt.domain import Misuse, Resume
 from bhpt.executors import Job, LocalExecutor, LocalOptions
 from bhpt.executors.devices import find_devices, share_devices
-from bhpt.executors.processes import Surroundings, environment_of
+from bhpt.executors.processes import Surroundings, worker_environment
 from bhpt.trainers import spec_of
 from tests.executors.helpers import freeze_folder, run
 
@@ -55,8 +55,8 @@ def test_devices_are_those_that_are_visible(tmp_path: Path) -> None:
 
 def test_threads_that_are_asked_for_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    assert environment_of(Surroundings(), "t")["OMP_NUM_THREADS"] == "7"
-    assert environment_of(Surroundings(threads=3), "t")["OMP_NUM_THREADS"] == "3"
+    assert worker_environment(Surroundings(), "t")["OMP_NUM_THREADS"] == "7"
+    assert worker_environment(Surroundings(threads=3), "t")["OMP_NUM_THREADS"] == "3"
 
 
 def surroundings(path: str) -> object:

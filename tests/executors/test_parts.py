@@ -21,7 +21,7 @@ from bhpt.executors.messages import (
     decode_reply,
     encode,
 )
-from bhpt.executors.processes import Surroundings, environment_of
+from bhpt.executors.processes import Surroundings, worker_environment
 from bhpt.trainers import check
 from tests.executors.helpers import eventually
 from tests.executors.sample_trainers import Net
@@ -145,7 +145,7 @@ def test_output_becomes_readable() -> None:
 def test_a_nested_executor_keeps_the_outer_mark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     monkeypatch.setenv(guard.TOKEN_VARIABLE, "outer")
-    environment = environment_of(Surroundings(slot=1, slots=2), "inner")
+    environment = worker_environment(Surroundings(slot=1, slots=2), "inner")
     assert environment[guard.TOKEN_VARIABLE] == "outer/inner"
     assert environment["OMP_NUM_THREADS"] == "7"
     assert environment["BHPT_SLOT"] == "1"

@@ -11,7 +11,7 @@ from bhpt.beliefs.learned.ends import (
     Histogram,
     HistogramEnds,
     LearnedPredictor,
-    Sighting,
+    PredictorInputs,
 )
 from bhpt.beliefs.learned.network import EDGES
 from bhpt.beliefs.learned.weights import shipped
@@ -33,10 +33,10 @@ class Predicts(LearnedPredictor):
 
     def predict(self, view: View) -> HistogramEnds:
         found = super().predict(view)
-        sighting = replace(found.sighting, rows=self.drawn.arms)
-        return replace(found, sighting=sighting)
+        inputs = replace(found.inputs, rows=self.drawn.arms)
+        return replace(found, inputs=inputs)
 
-    def histogram(self, sighting: Sighting, horizon: IntArray) -> Histogram:  # noqa: ARG002
+    def histogram(self, inputs: PredictorInputs, horizon: IntArray) -> Histogram:  # noqa: ARG002
         return self.drawn
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bhpt.spaces import encode_tokens
-from bhpt.spaces.documented import documented, scores
+from bhpt.spaces.documented import documented, library_weights
 from bhpt.spaces.documented_defaults import LIBRARIES
 from bhpt.spaces.ranges import Choices, NumberRange, Range
 from bhpt.spaces.tokens import column
@@ -34,7 +34,7 @@ NAMES = [library.name for library in LIBRARIES]
     ],
 )  # fmt: skip
 def test_the_library_follows_from_all_names(names: tuple[str, ...], library: str) -> None:
-    found = scores(names)
+    found = library_weights(names)
     assert found.sum() == pytest.approx(1.0)
     assert NAMES[int(found.argmax())] == library
     assert found.max() > 0.5

@@ -18,7 +18,7 @@ from bhpt.trainers import (
     spec_from_json,
     spec_to_json,
 )
-from bhpt.trainers.command import CommandTrainer, environment_of, fill, parse_report
+from bhpt.trainers.command import CommandTrainer, command_environment, fill, parse_report
 from bhpt.trainers.specs import check_names
 
 SCRIPT = """
@@ -193,12 +193,12 @@ def test_what_no_environment_can_hold_is_refused(
     tmp_path: Path, config: dict[str, object], match: str
 ) -> None:
     with pytest.raises(BadReport, match=match):
-        environment_of(Work(config, 1, tmp_path), tmp_path / "c", tmp_path / "m")
+        command_environment(Work(config, 1, tmp_path), tmp_path / "c", tmp_path / "m")
 
 
 def test_the_whole_configuration_survives_whatever_it_holds(tmp_path: Path) -> None:
     config = {"a": "../<script>\n", "b": [1, None], "c": math.inf}
-    variables = environment_of(Work(config, 1, tmp_path), tmp_path / "c", tmp_path / "m")
+    variables = command_environment(Work(config, 1, tmp_path), tmp_path / "c", tmp_path / "m")
     assert json.loads(variables["BHPT_CONFIG"]) == config
     assert "BHPT_CHECKPOINT_IN" not in variables
 

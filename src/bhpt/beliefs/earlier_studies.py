@@ -51,7 +51,7 @@ class EarlierStudy:
             raise Misuse("an earlier study needs one rank for each configuration")
 
 
-def summary(curves: Curves, configs: Sequence[Mapping[str, Any]]) -> EarlierStudy:
+def summarise(curves: Curves, configs: Sequence[Mapping[str, Any]]) -> EarlierStudy:
     """What is kept of a study: the ranks of its arms; of very many those trained longest.
 
     Arms trained differently long are compared in pairs, each pair by its best losses within as

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bhpt.beliefs.posterior import Block, GaussianEnds, Posterior, lowest
+from bhpt.beliefs.posterior import Block, GaussianEnds, Posterior, lowest_means
 from bhpt.beliefs.scale import Scaled
 from bhpt.domain import FloatArray, IntArray
 
@@ -49,7 +49,7 @@ class Mixture:
         """`ends` for some of the arms."""
         arms = block[0].arms
         averaged = np.average([part.means for part in block], axis=0, weights=self.weights)
-        times, mean = lowest(averaged, self.counts[arms] + horizon[arms])
+        times, mean = lowest_means(averaged, self.counts[arms] + horizon[arms])
         some = np.isfinite(mean)
         within = np.stack([c.variance(arms, times) for c in self.components])
         settings = np.stack([part.means[np.arange(len(arms)), times] for part in block])

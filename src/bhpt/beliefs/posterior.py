@@ -43,7 +43,7 @@ class Block:
     means: FloatArray
 
 
-def lowest(means: FloatArray, stops: IntArray) -> tuple[IntArray, FloatArray]:
+def lowest_means(means: FloatArray, stops: IntArray) -> tuple[IntArray, FloatArray]:
     """Time and value of each row's lowest mean before its stop, [A]; infinite if there is none."""
     epochs = means.shape[1]
     if stops.min(initial=epochs) < epochs:
@@ -141,7 +141,7 @@ class Posterior:
 
     def _find_ends(self, horizon: IntArray) -> GaussianEnds:
         stops = self.counts + horizon
-        found = [lowest(block.means, stops[block.arms]) for block in self.blocks()]
+        found = [lowest_means(block.means, stops[block.arms]) for block in self.blocks()]
         times = np.concatenate([t for t, _ in found])
         mean = np.concatenate([m for _, m in found])
         some = np.isfinite(mean)

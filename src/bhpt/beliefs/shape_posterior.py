@@ -22,7 +22,7 @@ import numpy as np
 
 from bhpt.beliefs.asymptotes import Asymptotes
 from bhpt.beliefs.expected_min import best_other, deviation_of_gain, exp_moments, expected_min_exp
-from bhpt.beliefs.posterior import GaussianEnds, Moves, lowest
+from bhpt.beliefs.posterior import GaussianEnds, Moves, lowest_means
 from bhpt.beliefs.shape_grid import ShapeGrid, ShapeRows
 from bhpt.domain import FloatArray, IntArray
 
@@ -205,7 +205,7 @@ class ShapePosterior:
         """
         falls = _average(self.weights, self.end_mean) < 0
         times = np.where(falls, np.maximum(stops - 1, 0), 0)
-        times[self.visited] = lowest(self.table, stops[self.visited])[0]
+        times[self.visited] = lowest_means(self.table, stops[self.visited])[0]
         return times
 
     def _slope(self, ends: GaussianEnds) -> FloatArray:

@@ -101,7 +101,7 @@ def partly_trained(task: Task, seed: int, part: float) -> View:
     )
 
 
-def lowest(losses: FloatArray, untrained: float) -> FloatArray:
+def lowest_reached(losses: FloatArray, untrained: float) -> FloatArray:
     """Lowest loss of each curve, at most the untrained one, [K] of [K, T]."""
     best: FloatArray = losses.min(axis=1, initial=untrained, where=np.isfinite(losses))
     return best
@@ -111,11 +111,11 @@ def score(task: Task, predictor: Predictor, seed: int, part: float) -> Calibrati
     """Predict the ends of half of a task's arms from a part of their curves."""
     view = partly_trained(task, seed, part)
     arms: IntArray = view.curves.visited
-    ends = lowest(task.losses, task.untrained)
+    ends = lowest_reached(task.losses, task.untrained)
     gain = task.untrained - float(ends.min())
     gain = gain if gain > 0 else 1.0  # no arm improves: errors stay losses
     end = ends[arms]
-    last = lowest(view.curves.losses[:, : view.curves.longest], task.untrained)
+    last = lowest_reached(view.curves.losses[:, : view.curves.longest], task.untrained)
     low, median, high = np.minimum(
         predictor.predict(view).quantiles(INTERVAL)[:, arms], task.untrained
     )

@@ -62,7 +62,7 @@ LOOKS = {
 }
 
 
-def look(policy: str) -> PolicyStyle:
+def style_of(policy: str) -> PolicyStyle:
     """The look of a policy; one that the paper does not name is grey under its own name."""
     return LOOKS.get(policy, PolicyStyle(policy, _GREY, "-.", marker="."))
 

@@ -18,10 +18,10 @@ from bhpt.bench.figure_style import (
     check,
     in_order,
     log_axis,
-    look,
     panels,
     save,
     shared_legend,
+    style_of,
 )
 from bhpt.bench.groups import Groups, GroupShare
 from bhpt.bench.summary import Cell, cells
@@ -270,7 +270,7 @@ def _lines(axis: "Axes", lines: Sequence[Series], least: float | None) -> None:
     """One line a policy, set apart a little so that bars do not cover each other."""
     budgets = sorted({budget for line in lines for budget in line.budgets})
     for place, line in enumerate(lines):
-        style = look(line.policy)
+        style = style_of(line.policy)
         apart = 1 + 0.012 * (place - (len(lines) - 1) / 2)
         means = np.array(line.means)
         low = np.array(line.bars)
@@ -302,7 +302,7 @@ def _bars(axis: "Axes", lines: Sequence[Series], strength: float, *, named: bool
     budgets = sorted({budget for line in lines for budget in line.budgets})
     width = _BAR_ROOM / len(lines)
     for place, line in enumerate(lines):
-        style = look(line.policy)
+        style = style_of(line.policy)
         faded = tuple(1 - strength * (1 - channel) for channel in to_rgb(style.color))
         at = [budgets.index(budget) for budget in line.budgets]
         left = np.array(at) - _BAR_ROOM / 2 + (place + 0.5) * width

@@ -15,7 +15,7 @@ def median(values: FloatArray) -> float:
     return float(ordered[middles[0]] + ordered[middles[1]]) / 2
 
 
-def lowest(values: FloatArray, count: int) -> IntArray:
+def places_of_lowest(values: FloatArray, count: int) -> IntArray:
     """Places of the lowest finite values, lowest first and the earlier first where they tie.
 
     Takes linear time, where sorting all of them does not.

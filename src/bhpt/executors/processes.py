@@ -61,7 +61,7 @@ class Surroundings:
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
-def environment_of(around: Surroundings, token: str) -> dict[str, str]:
+def worker_environment(around: Surroundings, token: str) -> dict[str, str]:
     """The environment of a worker: ours, its mark, and its share of the cores for libraries.
 
     The share is only set where the user has not set it: as many workers as cores, each with as
@@ -110,7 +110,7 @@ class WorkerProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                env=environment_of(around, token),
+                env=worker_environment(around, token),
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
             )

@@ -4,7 +4,7 @@ from typing import Any
 
 import optuna
 
-from bhpt.beliefs.earlier_studies import EarlierStudy, summary
+from bhpt.beliefs.earlier_studies import EarlierStudy, summarise
 from bhpt.domain import Curves
 from bhpt.domain.errors import Misuse
 
@@ -61,7 +61,7 @@ def earlier_trials(source: Any) -> EarlierStudy:  # noqa: ANN401  # a place or a
     Raises:
         Misuse: There is no such study, or nothing can be learned from it.
     """
-    return summary(*(load_trials(source) if isinstance(source, str) else trials_of(source)))
+    return summarise(*(load_trials(source) if isinstance(source, str) else trials_of(source)))
 
 
 def _values(trial: Any) -> list[float]:  # noqa: ANN401  # an optuna.trial.FrozenTrial

@@ -18,7 +18,7 @@ from bhpt.beliefs.experts import Advice
 from bhpt.beliefs.learned.arm_opinions import names_tell
 from bhpt.beliefs.learned.ends import LearnedPredictor
 from bhpt.beliefs.learned.network import preferences, trunk
-from bhpt.beliefs.learned.network_inputs import Sight, experts_advice, see
+from bhpt.beliefs.learned.network_inputs import NetworkInputs, experts_advice, network_inputs
 from bhpt.beliefs.learned.weights import NetworkWeights, shipped, shipped_policy
 from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import BoolArray, FloatArray, View
@@ -56,17 +56,17 @@ class Learned(PredictingPolicy):
         """The arm that the network would run next, None when none can be run."""
         if not view.choosable.any():
             return None
-        sight = see(view, self.weights)
-        at = likeliest(self.preferences(sight), sight.moment.n == 0, view.rng)
-        arm = int(sight.rows[at])
+        inputs = network_inputs(view, self.weights)
+        at = likeliest(self.preferences(inputs), inputs.moment.n == 0, view.rng)
+        arm = int(inputs.rows[at])
         return Decision(arm, lambda: self._explain(view, arm))
 
-    def preferences(self, sight: Sight) -> FloatArray:
+    def preferences(self, inputs: NetworkInputs) -> FloatArray:
         """The network's preference for each arm, very low where it cannot run, [R]."""
-        moment = sight.moment
-        made = trunk(np, self.weights, sight.arms, sight.study, moment.exists)
-        liked: FloatArray = preferences(np, self.weights, made, moment.open)
-        return liked
+        moment = inputs.moment
+        made = trunk(np, self.weights, inputs.arms, inputs.study, moment.exists)
+        preferred: FloatArray = preferences(np, self.weights, made, moment.open)
+        return preferred
 
     def _explain(self, view: View, arm: int) -> Explanation:
         why = "go on" if view.curves.count_by_arm[arm] else "a first look"
@@ -75,19 +75,19 @@ class Learned(PredictingPolicy):
 
 
 def likeliest(
-    liked: FloatArray,
+    preference: FloatArray,
     untried: BoolArray,
     rng: Callable[[], np.random.Generator],
 ) -> int:
     """Index of the preferred arm; the untried ones, which are much alike, count together.
 
     Args:
-        liked: Preference for each arm, [R].
+        preference: For each arm, [R].
         untried: Arms that have not been tried, [R].
         rng: Makes the random numbers that break ties of untried arms, only where there are any.
     """
-    new = np.where(untried, liked, -np.inf)
-    known = np.where(untried, -np.inf, liked)
+    new = np.where(untried, preference, -np.inf)
+    known = np.where(untried, -np.inf, preference)
     top = new.max()
     if np.isfinite(top) and top + np.log(np.exp(new - top).sum()) > known.max():
         return int((new + _TIES * rng().random(len(new))).argmax())

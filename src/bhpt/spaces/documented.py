@@ -70,7 +70,7 @@ _NUMBERS = [{_plain(k): v for k, v in lib.numbers.items()} for lib in LIBRARIES]
 _WORDS = [{_plain(k): v for k, v in lib.words.items()} for lib in LIBRARIES]
 
 
-def scores(names: tuple[str, ...]) -> FloatArray:
+def library_weights(names: tuple[str, ...]) -> FloatArray:
     """How much each library counts for a space with these names, adding up to 1, [L].
 
     A name of n libraries adds 1/n to each of them.
@@ -87,7 +87,7 @@ def scores(names: tuple[str, ...]) -> FloatArray:
 @lru_cache(maxsize=64)
 def documented(names: tuple[str, ...]) -> dict[str, Documented]:
     """The documented default of each name that has one, in the light of all names of the space."""
-    weights = scores(names)
+    weights = library_weights(names)
     found = {}
     for name in names:
         plain = _plain(name)

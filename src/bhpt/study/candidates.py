@@ -14,7 +14,7 @@ from math import ceil
 
 import numpy as np
 
-from bhpt.domain.arrays import lowest
+from bhpt.domain.arrays import places_of_lowest
 from bhpt.spaces import NEAR, Config
 from bhpt.study.arm_list import space_of
 from bhpt.study.events import ArmsAdded
@@ -68,7 +68,7 @@ def _due(state: State) -> list[int]:
     if curves is None:
         return []
     enough = ceil(_FAR * state.plan.training.epochs)
-    best = [int(curves.visited[row]) for row in lowest(curves.best_by_row, _PARENTS)]
+    best = [int(curves.visited[row]) for row in places_of_lowest(curves.best_by_row, _PARENTS)]
     known = [arm for arm in best if curves.count(arm) >= enough]
     if not known:
         return []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bhpt.beliefs.earlier_studies import EarlierStudy, summary
+from bhpt.beliefs.earlier_studies import EarlierStudy, summarise
 from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.spaces import Config
@@ -168,7 +168,7 @@ def summarised(state: State) -> EarlierStudy:
     """What a new study keeps of this one: configurations that were trained, and their ranks."""
     if state.curves is None:
         return EarlierStudy((), ())
-    return summary(state.curves, state.configs)
+    return summarise(state.curves, state.configs)
 
 
 def _networks(policy: str) -> dict[str, str]:

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, replace
 
 from bhpt.domain import Memory, Misuse, View
-from bhpt.domain.arrays import lowest
+from bhpt.domain.arrays import places_of_lowest
 from bhpt.domain.budget_kinds import UnitCost
 from bhpt.policies.interface import Decision, Explanation, Policy
 from bhpt.study.candidates import fresh_arms
@@ -141,7 +141,7 @@ def _reservation(state: State, prospects: Prospects, arm: int) -> float:
 
 def _outlook(chosen: int, explanation: Explanation) -> tuple[Outlook, ...]:
     """The predictions for the chosen arm and the best few others."""
-    best = lowest(explanation.end, _OUTLOOKS)
+    best = places_of_lowest(explanation.end, _OUTLOOKS)
     arms = [chosen, *(int(arm) for arm in best if arm != chosen)][:_OUTLOOKS]
     shown = [
         Outlook(

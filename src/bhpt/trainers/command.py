@@ -76,7 +76,7 @@ class CommandTrainer:
         config_file.write_text(json.dumps(dict(work.config)))
         before = self._keep_folder(work)
         try:
-            environment = {**_outer(), **environment_of(work, config_file, metrics_file)}
+            environment = {**_outer(), **command_environment(work, config_file, metrics_file)}
             values = {**special_values(work, metrics_file), **work.config}
             words = [fill(word, values) for word in self.words]
             with _started(words, environment, errors_too=self.loss_regex is not None) as process:
@@ -208,7 +208,7 @@ def _contents(folder: Path) -> frozenset[tuple[str, int, int]]:
     return frozenset((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
 
 
-def environment_of(work: Work, config_file: Path, metrics_file: Path) -> dict[str, str]:
+def command_environment(work: Work, config_file: Path, metrics_file: Path) -> dict[str, str]:
     """The variables of the protocol.
 
     Raises:

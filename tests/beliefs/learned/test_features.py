@@ -10,10 +10,12 @@ from hypothesis.extra.numpy import arrays
 
 from bhpt.beliefs import experts
 from bhpt.beliefs.learned.arm_opinions import expected as expected_of
-from bhpt.beliefs.learned.features import NOISE, OPINIONS, Geometry, Moment, features, geometry
+from bhpt.beliefs.learned.features import NOISE, features
+from bhpt.beliefs.learned.geometry import OPINIONS, Geometry, geometry
 from bhpt.beliefs.learned.looked_at import looked_at
 from bhpt.beliefs.learned.network import preferences, trunk
-from bhpt.beliefs.learned.network_inputs import after_trying, observe, see, tried_too
+from bhpt.beliefs.learned.network_inputs import after_trying, network_inputs, observe, tried_too
+from bhpt.beliefs.learned.past import Moment
 from bhpt.beliefs.learned.schema import OPINION_NAMES, STUDY_FEATURES, arm_column
 from bhpt.domain import Curves, FloatArray, IntArray, Memory, View
 from bhpt.policies.learned import Learned
@@ -58,9 +60,9 @@ def _trust_as_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def told(view: View) -> tuple[FloatArray, FloatArray]:
     """Features of all arms, [K, F], and of the study."""
-    sight = see(view, KNOWING)
-    np.testing.assert_array_equal(sight.rows, np.arange(view.arms))
-    return sight.arms, sight.study
+    inputs = network_inputs(view, KNOWING)
+    np.testing.assert_array_equal(inputs.rows, np.arange(view.arms))
+    return inputs.arms, inputs.study
 
 
 def liked(moment: Moment, arms: FloatArray, whole: FloatArray) -> FloatArray:
@@ -246,11 +248,11 @@ def test_an_unknown_untrained_loss_is_estimated() -> None:
 @pytest.mark.parametrize("reports", [0, 1, 12])
 def test_few_arms_and_any_number_of_columns(columns: int, arms: int, reports: int) -> None:
     view = study(1, arms=arms, columns=columns, reports=reports)
-    sight = see(view, KNOWING)
-    assert np.isfinite(sight.arms).all()
-    assert np.isfinite(sight.study).all()
-    assert np.abs(sight.arms).max() <= 3
-    assert sight.arms.shape == (arms, KNOWING["arm_input"].shape[0])
+    inputs = network_inputs(view, KNOWING)
+    assert np.isfinite(inputs.arms).all()
+    assert np.isfinite(inputs.study).all()
+    assert np.abs(inputs.arms).max() <= 3
+    assert inputs.arms.shape == (arms, KNOWING["arm_input"].shape[0])
 
 
 def test_without_columns_no_arm_is_nearer_than_another() -> None:
@@ -278,7 +280,7 @@ def test_of_very_many_untried_arms_a_part_is_looked_at() -> None:
     fresh = int(np.setdiff1d(rows, tried)[0])
     later = looked_at(replace(view, curves=view.curves.extend(fresh, np.ones(1))), KNOWING)
     assert len(np.setdiff1d(later, rows)) == 1  # one steps in for the one that was tried
-    assert np.isfinite(see(view, KNOWING).arms).all()
+    assert np.isfinite(network_inputs(view, KNOWING).arms).all()
 
 
 def test_of_very_many_untried_arms_the_best_by_name_are_looked_at() -> None:
@@ -318,12 +320,12 @@ def test_arms_in_flight_are_looked_at_even_if_they_cannot_be_tried() -> None:
         :3
     ]  # too many are untried for these
     flying = replace(view, pending=np.array([tried, *new]))
-    sight = see(flying, KNOWING)
-    assert set(sight.rows) >= {tried, *new}
-    assert len(sight.rows) == len(view.curves.visited) + len(new) + 100
-    there = np.isin(sight.rows, flying.pending)
-    assert not sight.moment.open[there].any()
-    np.testing.assert_array_equal(sight.arms[:, FLYING], 1.0 * there)
+    inputs = network_inputs(flying, KNOWING)
+    assert set(inputs.rows) >= {tried, *new}
+    assert len(inputs.rows) == len(view.curves.visited) + len(new) + 100
+    there = np.isin(inputs.rows, flying.pending)
+    assert not inputs.moment.open[there].any()
+    np.testing.assert_array_equal(inputs.arms[:, FLYING], 1.0 * there)
 
 
 @pytest.mark.parametrize(
@@ -350,9 +352,9 @@ def test_opinions_by_hand() -> None:
     np.testing.assert_allclose(shape.opinion[:3], centred, atol=1e-6)
     assert not shape.opinion[3].any()
     sure = np.sqrt((0.04 + 0.04 + 0) / 3)
-    assert shape.sure == pytest.approx(sure, rel=1e-5)
+    assert shape.certainty == pytest.approx(sure, rel=1e-5)
     expected = np.array([0.2, -0.2, 0.0, 0.0]) / (sure + 0.02)
-    np.testing.assert_allclose(shape.liked, expected, atol=1e-5)
+    np.testing.assert_allclose(shape.standard, expected, atol=1e-5)
     # arms liked alike are expected to be alike
     plain = geometry_of(np.zeros((4, 4)), np.array([1.0, 1.0, 1.0, 0.0])).prior
     np.testing.assert_allclose(shape.prior - plain, 0.15 * np.outer(expected, expected), atol=1e-5)
@@ -436,24 +438,24 @@ def test_what_is_said_of_all_arms_alike_changes_nothing(seed: int) -> None:
 )
 def test_whatever_names_say_what_is_told_is_finite(seed: int, tokens: FloatArray) -> None:
     view = study(seed % 50, arms=len(tokens), reports=seed % 25, tokens=tokens)
-    sight = see(view, KNOWING)
-    assert np.isfinite(sight.arms).all()
-    assert np.abs(sight.arms).max() <= 3
-    assert np.isfinite(sight.moment.covariance).all()
-    if not tokens[sight.rows].any():
-        assert not sight.arms[:, ALL_OF_NAMES].any()
+    inputs = network_inputs(view, KNOWING)
+    assert np.isfinite(inputs.arms).all()
+    assert np.abs(inputs.arms).max() <= 3
+    assert np.isfinite(inputs.moment.covariance).all()
+    if not tokens[inputs.rows].any():
+        assert not inputs.arms[:, ALL_OF_NAMES].any()
 
 
 def test_opinions_are_those_of_the_arms_looked_at() -> None:
     """Of very many arms a part is looked at: each with the opinion that it has among all."""
     view = study(0, arms=400, reports=30, tokens=some_tokens(0, 400))
-    sight = see(view, KNOWING)
-    rows = sight.rows
+    inputs = network_inputs(view, KNOWING)
+    rows = inputs.rows
     assert view.tokens is not None
     assert len(rows) < 200
     said = expected_of(view, rows, KNOWING)
     wanted = np.clip(3 * (said[:, 0] - said[:, 0].mean()), -3, 3)
-    np.testing.assert_allclose(sight.arms[:, OPINION[0]], wanted, atol=1e-4)
+    np.testing.assert_allclose(inputs.arms[:, OPINION[0]], wanted, atol=1e-4)
     whole = expected_of(view, np.arange(400), KNOWING)
     np.testing.assert_allclose(said, whole[rows], atol=1e-12)
     assert np.ptp(said[:, 0]) > 0

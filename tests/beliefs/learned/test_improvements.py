@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bhpt.beliefs.learned.features import features, past_of
-from bhpt.beliefs.learned.network_inputs import Improvements, observe, see, seen_past
+from bhpt.beliefs.learned.features import features
+from bhpt.beliefs.learned.network_inputs import Improvements, network_inputs, observe, seen_past
+from bhpt.beliefs.learned.past import past_of
 from bhpt.domain import Curves, FloatArray
 from tests.beliefs.learned.cases import KNOWING, named
 
@@ -64,7 +65,7 @@ def test_what_was_told_is_not_changed_by_what_comes() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_networks_that_share_the_past_are_told_the_same(seed: int) -> None:
     view = named(seed)
-    rows = see(view, KNOWING).rows
+    rows = network_inputs(view, KNOWING).rows
     moment, shape = observe(view, rows, KNOWING)
     shared = seen_past(view, moment, shape)
     assert seen_past(view, moment, shape) is shared

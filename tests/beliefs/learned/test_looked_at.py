@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bhpt.beliefs.learned.looked_at import MOST_LOOKED_AT, by_standing, looked_at
-from bhpt.beliefs.learned.network_inputs import observe, see
+from bhpt.beliefs.learned.network_inputs import network_inputs, observe
 from bhpt.domain import Curves, IntArray, Memory, View
 from tests.beliefs.learned.cases import KNOWING, curves_of
 
@@ -131,6 +131,6 @@ def test_inputs_of_the_arms_looked_at_are_those_of_their_own_curves() -> None:
     reached = np.minimum(view.curves.best_by_arm[rows], 2.0)
     gained = moment.q[np.arange(len(rows)), moment.n]
     np.testing.assert_allclose(2.0 - gained, reached)
-    sight = see(view, KNOWING)
-    assert np.isfinite(sight.arms).all()
-    assert np.isfinite(sight.study).all()
+    inputs = network_inputs(view, KNOWING)
+    assert np.isfinite(inputs.arms).all()
+    assert np.isfinite(inputs.study).all()

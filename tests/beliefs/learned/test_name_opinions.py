@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bhpt.beliefs.learned.features import OPINIONS
+from bhpt.beliefs.learned.geometry import OPINIONS
 from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.beliefs.learned.network import Weights
 from bhpt.beliefs.learned.weights import shipped, shipped_policy

@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from bhpt.beliefs.learned.features import OPINIONS
+from bhpt.beliefs.learned.geometry import OPINIONS
 from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.beliefs.learned.network import EDGES, histogram, preferences, trunk
-from bhpt.beliefs.learned.network_inputs import see
+from bhpt.beliefs.learned.network_inputs import network_inputs
 from bhpt.beliefs.learned.schema import arm_column
 from bhpt.beliefs.learned.weights import (
     NetworkWeights,
@@ -65,19 +65,19 @@ def said() -> tuple[FloatArray, FloatArray, FloatArray]:
     """What the networks say of it: preferences, three of the bins of each arm, expectations."""
     view, weights, ends = moment(), shipped_policy(), shipped("ends")
     assert view.tokens is not None
-    sight = see(view, weights)
-    out = trunk(np, weights, sight.arms, sight.study, sight.moment.exists)
-    liked = preferences(np, weights, out, sight.moment.open)
-    sight = see(view, ends)
-    raw = histogram(ends, trunk(np, ends, sight.arms, sight.study, sight.moment.exists))
+    inputs = network_inputs(view, weights)
+    out = trunk(np, weights, inputs.arms, inputs.study, inputs.moment.exists)
+    liked = preferences(np, weights, out, inputs.moment.open)
+    inputs = network_inputs(view, ends)
+    raw = histogram(ends, trunk(np, ends, inputs.arms, inputs.study, inputs.moment.exists))
     return liked, raw[:, [0, 12, 30]], opinions(np, weights, view.tokens)[:, 0]
 
 
 @pytest.mark.parametrize("name", ["policy", "ends"])
 def test_shapes_fit_the_features(name: Literal["policy", "ends"]) -> None:
     weights = shipped(name)
-    sight = see(moment(), weights)
-    arms, study, h = sight.arms.shape[1], len(sight.study), HIDDEN
+    inputs = network_inputs(moment(), weights)
+    arms, study, h = inputs.arms.shape[1], len(inputs.study), HIDDEN
     shapes: dict[str, tuple[int, ...]] = {
         "arm_input": (arms, h),
         "shared_input": (study + arms, h),
@@ -119,7 +119,9 @@ def test_the_predictor_looks_at_no_name() -> None:
     """Where names mislead, its intervals would be too narrow."""
     view, ends = moment(), shipped("ends")
     assert not ends.knows_names
-    np.testing.assert_array_equal(see(view, ends).arms, see(replace(view, tokens=None), ends).arms)
+    np.testing.assert_array_equal(
+        network_inputs(view, ends).arms, network_inputs(replace(view, tokens=None), ends).arms
+    )
 
 
 def test_without_names_nothing_is_known_of_them() -> None:
@@ -131,9 +133,11 @@ def test_without_names_nothing_is_known_of_them() -> None:
     assert named.knows_names
     assert not weights.knows_names
     view = moment()
-    sight = see(view, weights)
-    np.testing.assert_array_equal(sight.arms, see(replace(view, tokens=None), weights).arms)
-    assert (sight.arms != see(view, named).arms).any()
+    inputs = network_inputs(view, weights)
+    np.testing.assert_array_equal(
+        inputs.arms, network_inputs(replace(view, tokens=None), weights).arms
+    )
+    assert (inputs.arms != network_inputs(view, named).arms).any()
 
 
 def test_weights_and_features_have_not_parted() -> None:
@@ -180,10 +184,10 @@ def test_opinions_of_other_weights_are_not_those_remembered() -> None:
     view, weights = moment(), shipped_policy()
     flipped = {"reader_output": -weights["reader_output"]}
     lies = NetworkWeights({**weights, **flipped}, weights.passport)
-    truth, lied = see(view, weights).arms, see(view, lies).arms
+    truth, lied = network_inputs(view, weights).arms, network_inputs(view, lies).arms
     opinion = [arm_column(f"opinion_{name}") for name in ("end", "top", "early")]
     assert np.abs(lied[:, opinion] - truth[:, opinion]).max() > 0.1
-    np.testing.assert_array_equal(see(view, weights).arms, truth)
+    np.testing.assert_array_equal(network_inputs(view, weights).arms, truth)
 
 
 def test_a_file_is_read_once_and_as_32_bits(tmp_path: Path) -> None:

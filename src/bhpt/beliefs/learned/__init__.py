@@ -1,1 +1,1 @@
-"""Networks that have seen many learning curves: what arms are told by, and where curves end."""
+"""Networks trained on many learning curves: which arm to run next, and where curves end."""

@@ -1,8 +1,8 @@
-"""What experts expect of the arms of a view, before and while they are trained.
+"""Opinions of experts about the arms of a view, before and while they are trained.
 
-The networks that read names say something of each arm alone, so that is worked out once an arm
-and kept while arms are added to the study. What is expected of an arm beside the others follows
-from it for any choice of arms.
+The networks that read names score each arm alone, so that is computed once an arm and kept while
+arms are added to the study. Opinions of an arm beside the others follow from the scores, for any
+choice of arms.
 
 Notation:
     K  arms, R  some of them, N  hyper-parameters, F  numbers of a token, E  networks or experts
@@ -11,7 +11,7 @@ Notation:
 import numpy as np
 
 from bhpt.beliefs import experts
-from bhpt.beliefs.learned.features import OPINIONS, UNSURE
+from bhpt.beliefs.learned.geometry import OPINIONS, UNSURE
 from bhpt.beliefs.learned.name_opinions import has_tokens, relative, scores
 from bhpt.beliefs.learned.network import Weights
 from bhpt.beliefs.learned.weights import NetworkWeights
@@ -19,7 +19,7 @@ from bhpt.domain import Curves, FloatArray, IntArray, Slot, View
 from bhpt.domain.memory import all_same
 
 SOME = 2000
-"""Arms that are judged beside each other at most; of more, those that are asked about are."""
+"""Arms that are compared with each other at most; of more, those that a caller names are."""
 
 _BLOCK = 16  # added arms that are read together
 _EVERY_BITS = 3  # experts are weighed at every report up to 7, every second up to 15, and so on
@@ -44,46 +44,43 @@ def tokens_read(view: View, trained: NetworkWeights | None) -> FloatArray | None
 
 
 def at_first(view: View, rows: IntArray, trained: NetworkWeights) -> FloatArray:
-    """What experts together expect of some arms before anything is shown, [R, OPINIONS].
-
-    Nothing where names are not read.
-    """
+    """The experts' joint opinion of arms before any is trained, 0 without names, [R, OPINIONS]."""
     named = tokens_read(view, trained)
     if named is None:
         return np.zeros((len(rows), OPINIONS))
-    asked = _ask(view, named, rows, trained)
-    return experts.combined(asked, experts.weights(asked, []))
+    opinions = _opinions_beside(view, named, rows, trained)
+    return experts.combined(opinions, experts.weights(opinions, []))
 
 
 def expected(view: View, rows: IntArray, trained: NetworkWeights) -> FloatArray:
-    """What experts together expect of some arms, [R, OPINIONS].
+    """The experts' joint opinion of some arms, [R, OPINIONS].
 
     Without earlier studies this is the same for a whole study, as in training, where the network
-    learns how far to trust it. What earlier studies say was not part of training, so with them each
+    learns how far to trust it. Earlier studies were not part of training, so with them each
     expert is trusted as far as it has been right about what the study had shown when its reports
     last reached one of a growing series of counts.
     """
     named = tokens_read(view, trained)
     if named is None:
         return np.zeros((len(rows), OPINIONS))
-    said = asked(view, named, rows, trained)
+    opinions = opinions_by_expert(view, named, rows, trained)
     if view.earlier is None:
-        return experts.combined(said, experts.weights(said, []))
+        return experts.combined(opinions, experts.weights(opinions, []))
     curves = _weighing(view)
     together: Slot[FloatArray] = Slot("opinion of all experts", trained)
-    shown = (said, curves.counts, curves.visited, curves.losses)
+    shown = (opinions, curves.counts, curves.visited, curves.losses)
     return view.memory.recall(
-        together, shown, lambda: experts.combined(said, trust(view, rows, said))
+        together, shown, lambda: experts.combined(opinions, trust_in_experts(view, rows, opinions))
     )
 
 
-def trust(view: View, rows: IntArray, said: FloatArray) -> FloatArray:
-    """How far each expert is trusted in what it says of some arms, [E]."""
-    shown = [] if view.earlier is None else standings(_weighing(view), view.unit, rows)
-    return experts.weights(said, shown)
+def trust_in_experts(view: View, rows: IntArray, opinions: FloatArray) -> FloatArray:
+    """How far each expert's opinions of some arms are trusted, [E]."""
+    shown = [] if view.earlier is None else standings_among(_weighing(view), view.unit, rows)
+    return experts.weights(opinions, shown)
 
 
-def standings(curves: Curves, unit: int, rows: IntArray) -> list[experts.Standing]:
+def standings_among(curves: Curves, unit: int, rows: IntArray) -> list[experts.Standing]:
     """How those of some arms that were tried rank, by their places."""
     place = np.full(curves.arms, -1)
     place[rows] = np.arange(len(rows))
@@ -117,7 +114,9 @@ def _opinions(scored: FloatArray, named: FloatArray, earlier: FloatArray | None)
     )
 
 
-def asked(view: View, named: FloatArray, rows: IntArray, trained: NetworkWeights) -> FloatArray:
+def opinions_by_expert(
+    view: View, named: FloatArray, rows: IntArray, trained: NetworkWeights
+) -> FloatArray:
     """The opinion of every expert about some arms, [E, R, OPINIONS].
 
     All arms of a study of few are judged beside each other, so that another choice of them costs
@@ -127,12 +126,16 @@ def asked(view: View, named: FloatArray, rows: IntArray, trained: NetworkWeights
     if view.arms <= SOME:
         every = np.arange(view.arms)
         inputs: tuple[object, ...] = (named, view.earlier)
-        return view.memory.recall(slot, inputs, lambda: _ask(view, named, every, trained))[:, rows]
+        return view.memory.recall(
+            slot, inputs, lambda: _opinions_beside(view, named, every, trained)
+        )[:, rows]
     inputs = (named[rows], _part(view.earlier, rows))
-    return view.memory.recall(slot, inputs, lambda: _ask(view, named, rows, trained))
+    return view.memory.recall(slot, inputs, lambda: _opinions_beside(view, named, rows, trained))
 
 
-def _ask(view: View, named: FloatArray, rows: IntArray, trained: NetworkWeights) -> FloatArray:
+def _opinions_beside(
+    view: View, named: FloatArray, rows: IntArray, trained: NetworkWeights
+) -> FloatArray:
     """The opinion of every expert about some arms beside each other, [E, R, OPINIONS]."""
     earlier = _part(view.earlier, rows)
     if view.started_with > SOME:
@@ -144,11 +147,11 @@ def _ask(view: View, named: FloatArray, rows: IntArray, trained: NetworkWeights)
 
 
 class ReaderScores:
-    """What the networks that read names say of each arm, worked out once an arm.
+    """Scores of each arm by the networks that read names, computed once an arm.
 
     The first arms are read together, those that are added in blocks, a block that is not full
-    with zeros behind it: so what is said of an arm does not depend, to the last bit, on when it
-    was asked for.
+    with zeros behind it: so the score of an arm does not depend, to the last bit, on when it
+    is computed.
 
     Args:
         trained: The networks.
@@ -160,10 +163,10 @@ class ReaderScores:
         self._first = first
         self._tokens: FloatArray | None = None
         self._filled = np.zeros(1, np.int64)  # arms of each block that were read
-        self._said = np.zeros((0, 0, 0))  # of each arm, those of a block behind each other
+        self._scored = np.zeros((0, 0, 0))  # of each arm, those of a block behind each other
 
     def of(self, tokens: FloatArray, rows: IntArray) -> FloatArray:
-        """What is said of some arms, [E, R, OPINIONS - 1].
+        """Scores of some arms, [E, R, OPINIONS - 1].
 
         Args:
             tokens: Of all arms, [K, N, F].
@@ -177,7 +180,7 @@ class ReaderScores:
         self._make_room(int(needed.max(initial=0)))
         for block in needed[self._filled[needed] != wanted].tolist():
             self._read(tokens, block)
-        return self._said[:, rows]
+        return self._scored[:, rows]
 
     def _follow(self, tokens: FloatArray) -> None:
         """Forget everything if these are not the tokens of before with some added."""
@@ -204,13 +207,13 @@ class ReaderScores:
         start, size = (int(one[0]) for one in self._extent(np.array([block])))
         arms = tokens[start : start + size]
         behind = np.zeros((size - len(arms), *arms.shape[1:]), arms.dtype)
-        said = scores(np, self._trained, np.concatenate([arms, behind]))
-        if start + size > self._said.shape[1]:
-            larger = np.zeros((len(said), 2 * (start + size), said.shape[2]), said.dtype)
-            known = self._said.shape[1]
-            larger[: len(self._said), :known, : self._said.shape[2]] = self._said
-            self._said = larger
-        self._said[:, start : start + size] = said
+        scored = scores(np, self._trained, np.concatenate([arms, behind]))
+        if start + size > self._scored.shape[1]:
+            larger = np.zeros((len(scored), 2 * (start + size), scored.shape[2]), scored.dtype)
+            known = self._scored.shape[1]
+            larger[: len(self._scored), :known, : self._scored.shape[2]] = self._scored
+            self._scored = larger
+        self._scored[:, start : start + size] = scored
         self._filled[block] = len(arms)
 
 

@@ -1,7 +1,7 @@
 """The learned predictor: how low a curve will get within its horizon, as a histogram.
 
-Marginals come from the network; what it does not say is how the errors of different arms hang
-together. Joint draws take them as a Gaussian copula with one correlation for all pairs, measured
+Marginals come from the network; how the errors of different arms depend on each other does not.
+Joint draws take them as a Gaussian copula with one correlation for all pairs, measured
 on tables of real curves. A path through all epochs takes one uniform number an arm and reads it
 off the histograms for several horizons, so that an arm which is lucky at one is lucky at all.
 
@@ -18,10 +18,12 @@ from functools import cached_property
 
 import numpy as np
 
-from bhpt.beliefs.learned.features import Geometry, Moment, Past, features
+from bhpt.beliefs.learned.features import features
+from bhpt.beliefs.learned.geometry import Geometry
 from bhpt.beliefs.learned.looked_at import last_choice, looked_at
 from bhpt.beliefs.learned.network import EDGES, histogram, trunk
 from bhpt.beliefs.learned.network_inputs import at_rest, observe, seen_past
+from bhpt.beliefs.learned.past import Moment, Past
 from bhpt.beliefs.learned.weights import NetworkWeights
 from bhpt.beliefs.predictor import lowest_possible
 from bhpt.beliefs.scale import starting_level
@@ -116,8 +118,8 @@ _MIDDLE = _between(_LOW, _HIGH, np.full(len(_LOW), 0.5))
 
 
 @dataclass(frozen=True, eq=False)
-class Sighting:
-    """What the network is told of a view, its horizons aside.
+class PredictorInputs:
+    """The inputs of the network that follow from a view, its horizons aside.
 
     Attributes:
         view: The view, without units in flight.
@@ -151,7 +153,7 @@ class LearnedPredictor:
     def predict(self, view: View) -> "HistogramEnds":
         """The ends of all arms within their horizons; unknown before anything has improved.
 
-        A decision asks several times about the same view, so what was said last is kept.
+        A decision asks several times about the same view, so the last answer is kept.
         """
         slot: Slot[HistogramEnds] = Slot("ends", self.weights)
         return view.memory.recall(slot, (view,), lambda: self._predicted(view))
@@ -160,23 +162,23 @@ class LearnedPredictor:
         rest = at_rest(view)
         rows = looked_at(view, self.weights)
         settled = last_choice(view).visited
-        sighting = Sighting(rest, rows, *observe(rest, rows, self.weights, settled))
-        return HistogramEnds(view, self, sighting, view.horizon)
+        inputs = PredictorInputs(rest, rows, *observe(rest, rows, self.weights, settled))
+        return HistogramEnds(view, self, inputs, view.horizon)
 
-    def histogram(self, sighting: Sighting, horizon: IntArray) -> Histogram:
+    def histogram(self, inputs: PredictorInputs, horizon: IntArray) -> Histogram:
         """Chances of further improvement of each arm looked at within a horizon in units, [R]."""
-        moment, view = sighting.moment, sighting.view
-        gained = moment.q[np.arange(len(sighting.rows)), moment.n]
+        moment, view = inputs.moment, inputs.view
+        gained = moment.q[np.arange(len(inputs.rows)), moment.n]
         scale = float(gained.max(initial=0.0))
-        chances = self._chances(sighting, horizon) if scale else np.zeros((len(gained), len(_LOW)))
+        chances = self._chances(inputs, horizon) if scale else np.zeros((len(gained), len(_LOW)))
         now = starting_level(view) - gained
-        return Histogram(sighting.rows, chances, now, scale, lowest_possible(view))
+        return Histogram(inputs.rows, chances, now, scale, lowest_possible(view))
 
-    def _chances(self, sighting: Sighting, horizon: IntArray) -> FloatArray:
-        """What the network says, as probabilities of the bins, [R, bins]."""
-        moment = sighting.moment
-        bought = np.where(horizon == sighting.horizon, moment.r, horizon)
-        arms, study = features(np, replace(moment, r=bought), sighting.shape, sighting.past)
+    def _chances(self, inputs: PredictorInputs, horizon: IntArray) -> FloatArray:
+        """The output of the network, as probabilities of the bins, [R, bins]."""
+        moment = inputs.moment
+        bought = np.where(horizon == inputs.horizon, moment.r, horizon)
+        arms, study = features(np, replace(moment, r=bought), inputs.shape, inputs.past)
         made = trunk(
             np, self.weights, arms.astype(np.float32), study.astype(np.float32), moment.exists
         )
@@ -193,14 +195,14 @@ class HistogramEnds:
 
     Attributes:
         view: The moment.
-        predictor: Whose they are.
-        sighting: What it was told.
+        predictor: Which predicts them.
+        inputs: Of its network.
         horizon: Units that each arm is trained for, [K].
     """
 
     view: View
     predictor: LearnedPredictor
-    sighting: Sighting
+    inputs: PredictorInputs
     horizon: IntArray
 
     def mean(self) -> FloatArray:
@@ -247,18 +249,18 @@ class HistogramEnds:
     @cached_property
     def histogram(self) -> Histogram:
         """Chances of further improvement of the arms looked at."""
-        return self.predictor.histogram(self.sighting, self.horizon[self.sighting.rows])
+        return self.predictor.histogram(self.inputs, self.horizon[self.inputs.rows])
 
     def _by_arm(self, values: FloatArray) -> FloatArray:
         """Values of the arms looked at, [R], as those of all arms, NaN for the others, [K]."""
         found = np.full(self.view.arms, np.nan)
         if self.histogram.scale > 0:
-            found[self.sighting.rows] = values
+            found[self.inputs.rows] = values
         return found
 
     def _places(self, arms: IntArray) -> tuple[IntArray, BoolArray]:
         """Places of those of the arms that are known, and which these are, [A]."""
-        rows = self.sighting.rows
+        rows = self.inputs.rows
         if not self.histogram.scale:
             return np.zeros(0, np.int64), np.zeros(len(arms), bool)
         places = np.minimum(np.searchsorted(rows, arms), len(rows) - 1)
@@ -267,8 +269,8 @@ class HistogramEnds:
 
     def _reached(self, units: int, uniform: FloatArray, places: IntArray) -> FloatArray:
         """The lowest losses of arms after so many further units, [S, A]."""
-        horizon = np.minimum(units, self.view.remaining[self.sighting.rows])
-        return self.predictor.histogram(self.sighting, horizon).at(uniform, places)
+        horizon = np.minimum(units, self.view.remaining[self.inputs.rows])
+        return self.predictor.histogram(self.inputs, horizon).at(uniform, places)
 
     def _path(self, rungs: FloatArray, ladder: IntArray, count: int) -> FloatArray:
         """The path of one arm, from its losses at some horizons, [S, T + 1].

@@ -38,7 +38,7 @@ _VERY_LONG = 4096  # units: from here on half as often
 _EVERY_AT_MOST = 64  # units, with many workers
 _MANY_WORKERS = 64  # with more, not all arms in flight are looked at
 _BUSY = 40  # but so many of them
-_LIKED = 50  # of the untried arms, the best by their names are looked at first
+_BEST_BY_NAME = 50  # of the untried arms, the best by their names are looked at first
 _CHANCE = 5  # the stream of random numbers that orders untried arms
 
 
@@ -64,14 +64,14 @@ class LastChoice:
 def last_choice(view: View) -> LastChoice:
     """When the arms looked at were last chosen anew."""
     workers = max(view.lanes, view.split)
-    told = len(view.curves.reports)
+    reported = len(view.curves.reports)
     crowded = workers > _MANY_WORKERS and view.arms > MOST_LOOKED_AT
     if view.step < _SHORT:
-        return LastChoice(told, len(view.curves.visited), 0, 1, crowded)
+        return LastChoice(reported, len(view.curves.visited), 0, 1, crowded)
     step = _EVERY if view.step < _VERY_LONG else 2 * _EVERY
     step = min(max(-(-workers // _EVERY) * _EVERY, step), _EVERY_AT_MOST)
     decided = view.step % step
-    reports = min(max(view.step - decided - (workers - 1), 0), told)
+    reports = min(max(view.step - decided - (workers - 1), 0), reported)
     curves, slot = view.curves, Slot[int]("arms visited at the last choice")
     inputs = (curves.record, reports)
     visited = view.memory.recall(slot, inputs, lambda: curves.visited_after(reports))
@@ -210,8 +210,8 @@ def _drawn_order(view: View, trained: NetworkWeights | None) -> IntArray:
     order = np.argsort(np.random.default_rng((view.seed, _CHANCE)).random(view.arms))
     if trained is None or not names_tell(view, trained):
         return order
-    said = at_first(view, order[:SOME], trained)[:, 0]
-    first = np.argsort(-said, kind="stable")[:_LIKED]
+    opinion = at_first(view, order[:SOME], trained)[:, 0]
+    first = np.argsort(-opinion, kind="stable")[:_BEST_BY_NAME]
     return np.concatenate([order[first], np.delete(order, first)])
 
 

@@ -10,7 +10,7 @@ Notation:
     K  arms, N  hyper-parameters, F  numbers of a token, E  networks, H  hidden units
 """
 
-from bhpt.beliefs.learned.features import Array, Xp
+from bhpt.beliefs.learned.array_types import Array, Xp
 from bhpt.beliefs.learned.network import Weights, smooth
 
 _TINY = 1e-12  # a root has no slope at zero
@@ -35,7 +35,9 @@ def scores(xp: Xp, weights: Weights, tokens: Array) -> Array:
     """What each network says of each arm, whatever the other arms are, [E, K, OPINIONS - 1]."""
     arms, names, size = tokens.shape
     read = _layer(weights, "reader_token", tokens.reshape(arms * names, size))
-    return _judged(xp, weights, read.reshape(len(read), arms, names, -1), tokens[:, :, :1])
+    return _scores_after_reading(
+        xp, weights, read.reshape(len(read), arms, names, -1), tokens[:, :, :1]
+    )
 
 
 def has_tokens(tokens: Array) -> Array:
@@ -43,7 +45,7 @@ def has_tokens(tokens: Array) -> Array:
     return tokens[:, :, :1].sum(axis=(1, 2)) > 0
 
 
-def judged(xp: Xp, weights: Weights, read: Array, present: Array) -> Array:
+def opinions_after_reading(xp: Xp, weights: Weights, read: Array, present: Array) -> Array:
     """Opinions about each arm from its tokens after the first layer, [K, OPINIONS].
 
     Args:
@@ -52,10 +54,12 @@ def judged(xp: Xp, weights: Weights, read: Array, present: Array) -> Array:
         read: Tokens times `reader_token`, with its bias, [E, K, N, H].
         present: 1 for the tokens that an arm has, [K, N, 1].
     """
-    return relative(xp, _judged(xp, weights, read, present), present.sum(axis=(1, 2)) > 0)
+    return relative(
+        xp, _scores_after_reading(xp, weights, read, present), present.sum(axis=(1, 2)) > 0
+    )
 
 
-def _judged(xp: Xp, weights: Weights, read: Array, present: Array) -> Array:
+def _scores_after_reading(xp: Xp, weights: Weights, read: Array, present: Array) -> Array:
     networks, arms, names, _ = read.shape
     read = smooth(xp, read) * present
     context = read.sum(axis=2) @ weights["reader_context"]  # [E, K, H]

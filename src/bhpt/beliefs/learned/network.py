@@ -6,7 +6,7 @@ Notation:
 
 from collections.abc import Mapping
 
-from bhpt.beliefs.learned.features import Array, Xp
+from bhpt.beliefs.learned.array_types import Array, Xp
 from bhpt.beliefs.learned.schema import BINS, arm_column
 
 Weights = Mapping[str, Array]

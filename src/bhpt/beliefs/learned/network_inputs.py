@@ -11,25 +11,17 @@ import numpy as np
 
 from bhpt.beliefs.experts import Advice, advice
 from bhpt.beliefs.learned.arm_opinions import (
-    asked,
     expected,
     names_tell,
-    standings,
+    opinions_by_expert,
+    standings_among,
     tokens_read,
-    trust,
+    trust_in_experts,
 )
-from bhpt.beliefs.learned.features import (
-    NOISE,
-    Geometry,
-    Layout,
-    Moment,
-    Past,
-    features,
-    judged,
-    layout,
-    past_of,
-)
+from bhpt.beliefs.learned.features import NOISE, features
+from bhpt.beliefs.learned.geometry import Geometry, Layout, layout, with_opinions
 from bhpt.beliefs.learned.looked_at import last_choice, looked_at
+from bhpt.beliefs.learned.past import Moment, Past, past_of
 from bhpt.beliefs.learned.weights import NetworkWeights
 from bhpt.beliefs.scale import starting_level
 from bhpt.beliefs.triangular import cholesky, solve_lower
@@ -40,7 +32,7 @@ _FEW = 128  # arms whose covariance is followed from tried arm to tried arm
 
 
 @dataclass(frozen=True, eq=False)
-class Sight:
+class NetworkInputs:
     """The inputs of a network.
 
     Attributes:
@@ -56,18 +48,18 @@ class Sight:
     study: FloatArray
 
 
-def see(view: View, trained: NetworkWeights) -> Sight:
+def network_inputs(view: View, trained: NetworkWeights) -> NetworkInputs:
     """The inputs of a network; names count only for one that was trained with names."""
     rows = looked_at(view, trained)
     moment, shape = observe(view, rows, trained)
     arms, study = features(np, moment, shape, seen_past(view, moment, shape))
-    return Sight(rows, moment, arms.astype(np.float32), study.astype(np.float32))
+    return NetworkInputs(rows, moment, arms.astype(np.float32), study.astype(np.float32))
 
 
 def at_rest(view: View) -> View:
     """The view with its horizons but without arms in flight or several workers.
 
-    The predictor was never shown any.
+    The predictor was not trained with any.
     """
     if not len(view.pending) and view.lanes == view.split == 1:
         return view
@@ -85,16 +77,17 @@ def at_rest(view: View) -> View:
 
 
 def experts_advice(view: View, arm: int, trained: NetworkWeights) -> Advice | None:
-    """What each expert says of an arm and those that the network looks at; None if names tell none.
+    """Each expert's opinion of an arm and of those that the network looks at; None without any.
 
-    The trust is what `expected` combines them with.
+    The trust is the weight with which `expected` combines them.
     """
     named = tokens_read(view, trained)
     if named is None or not names_tell(view, trained):
         return None
     rows = np.union1d(looked_at(view, trained), arm)
-    said = asked(view, named, rows, trained)
-    return advice(rows, said, trust(view, rows, said), standings(view.curves, view.unit, rows))
+    opinions = opinions_by_expert(view, named, rows, trained)
+    standings = standings_among(view.curves, view.unit, rows)
+    return advice(rows, opinions, trust_in_experts(view, rows, opinions), standings)
 
 
 def observe(
@@ -105,7 +98,7 @@ def observe(
     Args:
         view: The study.
         rows: Which arms, in order, [R].
-        trained: The network that is to see them.
+        trained: The network whose inputs they become.
         settled: How many arms had been tried when these arms were chosen; as the view says if None.
     """
     curves = view.curves
@@ -154,20 +147,22 @@ def seen_past(view: View, moment: Moment, shape: Geometry) -> Past:
 def _shape(view: View, rows: IntArray, trained: NetworkWeights) -> Geometry:
     """Neighbourhoods and opinions, made once for a choice of arms and not for every decision."""
     if view.earlier is not None:
-        return _shape_told(view, rows, trained)
+        return _shape_of_opinions(view, rows, trained)
     slot: Slot[Geometry] = Slot("geometry of a choice of arms", trained)
     inputs = (view.features, tokens_read(view, trained), view.started_with, rows)
-    return view.memory.recall(slot, inputs, lambda: _shape_told(view, rows, trained))
+    return view.memory.recall(slot, inputs, lambda: _shape_of_opinions(view, rows, trained))
 
 
-def _shape_told(view: View, rows: IntArray, trained: NetworkWeights) -> Geometry:
-    """The same, made anew where configurations or what experts say of them have changed."""
-    said = expected(view, rows, trained)
+def _shape_of_opinions(view: View, rows: IntArray, trained: NetworkWeights) -> Geometry:
+    """The same, made anew where configurations or the experts' opinions of them have changed."""
+    opinions = expected(view, rows, trained)
     slot: Slot[Geometry] = Slot("geometry", trained)
     configs = view.features[rows].astype(float)
     exists = np.ones(len(rows))
     return view.memory.recall(
-        slot, (configs, said), lambda: judged(np, _layout(view, configs, exists), exists, said)
+        slot,
+        (configs, opinions),
+        lambda: with_opinions(np, _layout(view, configs, exists), exists, opinions),
     )
 
 
@@ -188,8 +183,8 @@ class Covariances:
 
     Of few arms it is made arm by arm, in the order in which they were first reported. Of many,
     those that had been tried when the arms looked at were chosen are taken in at once, and the
-    others one by one. The latest one is where the next begins. What was asked for before changes
-    no bit of it.
+    others one by one. The latest result is where the next one begins; results do not depend on
+    earlier calls.
 
     Args:
         prior: Before any arm has been tried, [R, R].
@@ -246,8 +241,8 @@ def after_trying(prior: FloatArray, tried: IntArray) -> FloatArray:
 class Improvements:
     """q of some arms, followed from report to report.
 
-    Only arms whose curves have become longer are worked out anew. What was asked for before
-    changes no bit of it.
+    Only arms whose curves have become longer are computed anew; results do not depend on earlier
+    calls.
 
     Args:
         rows: Which arms, [R].
@@ -261,7 +256,7 @@ class Improvements:
         self._start = np.nan
         self._counts = np.zeros(len(rows), np.int64)
         self._q = np.zeros((2, len(rows)))
-        self._told = self._q.T
+        self._by_arm = self._q.T
 
     def of(self, curves: Curves, start: float) -> FloatArray:
         """q, zero where not observed, [R, units of the longest + 1] (at least two columns).
@@ -285,8 +280,8 @@ class Improvements:
             rows = curves.rows(self._rows[tried])
             q[1 : longest + 1, tried] = improvements(curves, rows, self._unit, longest, start)
             self._record, self._start, self._counts, self._q = curves.record, start, counts, q
-            self._told = q.T  # features run over units first
-        return self._told
+            self._by_arm = q.T  # features run over units first
+        return self._by_arm
 
 
 def improvements(

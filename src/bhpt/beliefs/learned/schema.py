@@ -1,4 +1,4 @@
-"""What the learned networks are told, by name and in order.
+"""The inputs and outputs of the learned networks, by name and in order.
 
 Trained weights fit these names and no others: a file of weights carries the schema that it was
 trained for (`passport`). `features` makes the values, `network` and the training look columns up

@@ -10,7 +10,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from bhpt.beliefs.learned.features import Array
+from bhpt.beliefs.learned.array_types import Array
 from bhpt.beliefs.learned.passport import Passport, TrainedOn, arrays_digest, decode_passport
 from bhpt.beliefs.learned.schema import SCHEMA
 from bhpt.domain import Misuse

@@ -14,7 +14,7 @@ import numpy as np
 
 from bhpt.bench.baselines.truth import paper_or_true_belief
 from bhpt.bench.catalogue import load
-from bhpt.bench.figure_style import look, panels
+from bhpt.bench.figure_style import panels, style_of
 from bhpt.bench.paper.plan import SYNTHETIC
 from bhpt.bench.simulate import simulate
 from bhpt.domain import Curves, FloatArray, IntArray, View
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _BUDGET, _SEED, _EARLIEST = 50, 0, 5
 _SHOWN = 24  # leading arms
-_TOP, _OTHER = look("bhpt").color, look("bhpt-eps").color
+_TOP, _OTHER = style_of("bhpt").color, style_of("bhpt-eps").color
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
-from bhpt.bench.figure_style import in_order, look
+from bhpt.bench.figure_style import in_order, style_of
 from bhpt.bench.paper.claims import PaperClaim, Timing
 from bhpt.bench.summary import cells
 from bhpt.bench.table import ResultRow
@@ -61,7 +61,7 @@ def timing_table(found: Sequence[Timing]) -> PaperTable:
     for t in sorted(found, key=lambda t: t.seconds):
         paper = "" if t.paper is None else f"{t.paper:g}"
         ratio = "" if t.paper is None else f"{t.paper / t.seconds:.3g}×"
-        rows.append((look(t.policy).label, f"{t.seconds:.3g}", str(t.runs), paper, ratio))
+        rows.append((style_of(t.policy).label, f"{t.seconds:.3g}", str(t.runs), paper, ratio))
     return PaperTable(("method", "seconds", "runs", "paper, s", "paper / ours"), tuple(rows))
 
 
@@ -80,7 +80,7 @@ def metric_table(rows: Sequence[ResultRow], task: str, metric: str, digits: int 
         lowest = min(there)[0]
         strong |= {(i, column) for mean, i in there if mean <= lowest}
     for policy in policies:
-        line = [look(policy).label]
+        line = [style_of(policy).label]
         for budget in budgets:
             cell = found.get((task, policy, budget))
             line.append("" if cell is None else _with_error(cell.mean, cell.error, digits))
