@@ -220,6 +220,7 @@ def test_a_patient_writer_waits_for_the_lock(made: Path) -> None:
         timer.start()
         store.append(notes("late"), 62)
         timer.join()
+        assert store.read(after=62) == notes("late")
     other.close()
 
 

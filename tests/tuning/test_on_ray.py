@@ -87,12 +87,15 @@ def test_a_node_is_lost_and_the_budget_is_exact(tmp_path: Path, cluster: Any) ->
     assert result.best_checkpoint is not None
 
 
-def _driver(file: Path, address: str) -> "subprocess.Popen[str]":
+def _driver(
+    file: Path, address: str, epochs: int = 16, workers: int = 2
+) -> "subprocess.Popen[str]":
     """A driver in a process of its own, which has taken some reports."""
-    space = file.with_name("space.json")
+    space = file.with_suffix(".json")
     space.write_text('{"x": {"min": 0.0, "max": 1.0}, "sleep": {"choices": [0.3]}}')
-    words = ["tune", "tests.tuning.trainers:Net", "--space", str(space), "--budget", "16 epochs"]
-    words += ["--study", str(file), "--workers", "2", "--policy", "random", "--progress", "off"]
+    words = ["tune", "tests.tuning.trainers:Net", "--space", str(space)]
+    words += ["--budget", f"{epochs} epochs", "--workers", str(workers)]
+    words += ["--study", str(file), "--policy", "random", "--progress", "off"]
     words += ["--executor", "ray", "--address", address]
     command = [sys.executable, "-m", "bhpt", *words]
     process = subprocess.Popen(command, cwd=_ROOT, stderr=subprocess.PIPE, text=True)
@@ -131,6 +134,23 @@ def test_a_killed_driver_is_resumed_on_the_cluster(tmp_path: Path, cluster: Any)
     assert before.open
     state = resume(file, options=_QUICK, executor=bhpt.Ray(address=cluster.address)).state
     assert (state.ledger.spent, state.reports) == (16, 16)
+
+
+def test_two_drivers_share_a_cluster_fairly(tmp_path: Path, cluster: Any) -> None:
+    """Both want all of it; while both run, neither gets much more than the other."""
+    files = [tmp_path / "first.db", tmp_path / "second.db"]
+    first = _driver(files[0], cluster.address, epochs=90, workers=4)
+    second = _driver(files[1], cluster.address, epochs=90, workers=4)
+    assert first.poll() is None
+    before = [_state(file).reports for file in files]
+    while first.poll() is None and second.poll() is None:
+        time.sleep(0.2)
+    done = [_state(file).reports - known for file, known in zip(files, before, strict=True)]
+    for process in (first, second):
+        _, printed = process.communicate(timeout=150)
+        assert process.returncode == 0, printed
+    assert [_state(file).ledger.spent for file in files] == [90, 90]
+    assert min(done) > max(done) / 2, (before, done)
 
 
 def test_studies_share_a_cluster(cluster: Any) -> None:
