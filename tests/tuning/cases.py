@@ -15,7 +15,8 @@ from bhpt.study import Busy, EventLog, Journal, MemoryLog, State, Training
 from bhpt.study.creation import first_events
 from bhpt.study.events import Decided, Event, Observed, SessionStarted
 from bhpt.tuning.checkpoint_session import CheckpointSession
-from bhpt.tuning.driver import Driver, DriverParts, drive
+from bhpt.tuning.driver import Driver, drive
+from bhpt.tuning.driver_parts import DriverParts
 from bhpt.tuning.folder import StudyFolder
 from bhpt.tuning.interrupts import Interrupts
 from bhpt.tuning.options import Options

@@ -3,29 +3,22 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import NoReturn
 
 from bhpt.checkpoints import DiskFull, PlaceAway, UnsafeCheckpoint
 from bhpt.domain import (
     Failure,
     FailureKind,
-    FloatArray,
-    Memory,
     Resume,
     UnitResult,
     Usage,
-    View,
 )
-from bhpt.executors import Executor, Job, PlacingExecutor, Report, TrainerGone
-from bhpt.policies.interface import Policy
-from bhpt.policies.study_predictor import predictor_of
-from bhpt.study import Busy, Journal, State
+from bhpt.executors import Job, PlacingExecutor, Report, TrainerGone
+from bhpt.study import Busy, State
 from bhpt.study.attempts import Attempt
 from bhpt.study.deciding import next_unit
 from bhpt.study.events import (
-    CheckpointDropped,
-    Event,
     Extended,
     Restarted,
     SessionEnded,
@@ -33,56 +26,20 @@ from bhpt.study.events import (
 )
 from bhpt.study.rising_curves import note_of_rising_curves
 from bhpt.study.settling import dearer, failure, hopeless, reconcile, report
-from bhpt.study.threads import one_thread
-from bhpt.tuning.checkpoint_session import CheckpointSession
+from bhpt.tuning.driver_parts import DriverParts
 from bhpt.tuning.errors import Paused, TrainerBroken
-from bhpt.tuning.finished_units import FinishedUnit, OnUnit
+from bhpt.tuning.finished_units import FinishedUnit
 from bhpt.tuning.interrupts import Interrupts
 from bhpt.tuning.limits import Stop, hung_after, paid_s
 from bhpt.tuning.options import Options
+from bhpt.tuning.recording import Recorder
 from bhpt.tuning.result import SessionStatus
 from bhpt.tuning.resuming import Resumption
 from bhpt.tuning.running_units import SHORTEST_WAIT_S, RunningUnits
-from bhpt.views.live_view import Watch
-
-Beat = Callable[[float], None]
-"""Writes a sign of life with the study's clock; raises `Busy` if it cannot now."""
-
 
 _CHEAP_S = 1.0  # a shorter unit's report may wait a moment, to be written with the next decision
 _LOCKED_S = 0.05  # between two looks at a locked store
 _OUT_OF_TURN = "the unit that it went on from failed"
-
-
-@dataclass(frozen=True, slots=True)
-class DriverParts:
-    """What a driver works with.
-
-    Attributes:
-        journal: The study.
-        policy: Chooses.
-        executor: Trains.
-        checkpoints: Keeps checkpoints.
-        beat: Writes signs of life.
-        watch: Shows progress.
-        memory: What the policy prepares for the study.
-        on_unit: Called with each unit that has ended; None for no call.
-        note: Called with a line that the user should read.
-        target: A loss that is good enough: once it is reached, nothing more is started.
-        settled: Called with the study when further reports are in the log.
-    """
-
-    journal: Journal
-    policy: Policy
-    executor: Executor
-    checkpoints: CheckpointSession
-    beat: Beat = lambda _: None
-    watch: Watch = lambda _state, _running: None
-    memory: Memory = field(default_factory=Memory)
-    on_unit: OnUnit | None = None
-    note: Callable[[str], None] = lambda _: None
-    target: float = float("-inf")
-    settled: Callable[[State], None] = lambda _: None
 
 
 class Driver:
@@ -103,14 +60,12 @@ class Driver:
         self._zero = parts.executor.now() - clock
         self._resumption = Resumption(parts.journal, parts.executor, parts.checkpoints)
         self._unsubmitted: dict[int, Resume] = {}
+        self._recorder = Recorder(parts, self.clock)
         self._running = RunningUnits(
-            parts.journal, parts.executor, options, self.clock, self._record
+            parts.journal, parts.executor, options, self.clock, self._recorder.record
         )
-        self._drops: list[CheckpointDropped] = []
-        self._view: View | None = None
         self._last_beat = self._last_look = float("-inf")
         self._noted = False
-        self._settled = self.state.reports
 
     @property
     def state(self) -> State:
@@ -144,22 +99,22 @@ class Driver:
 
     def begin(self, session: SessionStarted, unseen_s: float) -> None:
         """Start the session: see what is left of the last one, and go on with its units."""
-        self._record(session)
-        self._drop(self._parts.checkpoints.missing(self.state, session.clock))
+        self._recorder.record(session)
+        self._recorder.drop(self._parts.checkpoints.missing(self.state, session.clock))
         resumes: dict[int, Resume] = {}
         for attempt in self.state.flying:
             resume, damaged = self._resumption.checked(attempt.unit.arm, session.clock)
             resumes[attempt.number] = resume
-            self._drop(damaged)
+            self._recorder.drop(damaged)
         events = reconcile(self.state, resumes, session.clock, unseen_s)
         restarted = [event.attempt for event in events if isinstance(event, Restarted)]
         self._unsubmitted = {number: resumes[number] for number in restarted}
-        self._record(*events)
+        self._recorder.record(*events)
 
     def start_units(self) -> None:
         """Submit what was decided, and decide on more while slots are free."""
         self._submit()
-        while self._has_room() and not self._unsubmitted and self._writable():
+        while self._has_room() and not self._unsubmitted and self._recorder.writable():
             if self.reached:
                 return
             found = next_unit(
@@ -173,11 +128,13 @@ class Driver:
                 return
             resume, damaged = self._resumption.checked(found.decided.arm, self.clock())
             if damaged:
-                self._drop(damaged)
+                self._recorder.drop(damaged)
                 continue
-            self._view = found.view
+            self._recorder.view = found.view
             self._unsubmitted[found.decided.attempt] = resume
-            self._record(*found.on_worker(self._worker_for(found.decided.arm, resume)).events)
+            self._recorder.record(
+                *found.on_worker(self._worker_for(found.decided.arm, resume)).events
+            )
             self._submit()
 
     def _worker_for(self, arm: int, resume: Resume) -> int | None:
@@ -219,7 +176,7 @@ class Driver:
         if event is not None:
             self._parts.journal.hold(event)
         if came.usage.seconds >= _CHEAP_S:
-            self._written()
+            self._recorder.written()
         self._tell(came.attempt)
 
     def _is_out_of_turn(self, attempt: Attempt) -> bool:
@@ -236,7 +193,7 @@ class Driver:
         if now - self._last_beat >= self._options.beat_s:
             self._last_beat = now
             self._beat()
-        self._written()
+        self._recorder.written()
         self._parts.checkpoints.sweep()
         self._running.keep_limits(now)
         if now - self._last_look >= self._options.look_s:
@@ -274,7 +231,7 @@ class Driver:
         for attempt in self.state.flying:
             busy = Usage(self._running.busy_s(attempt.number, now))
             why = Failure(FailureKind.STOPPED, "interrupted", usage=busy)
-            self._record(failure(self.state, attempt.number, why, self.clock()))
+            self._recorder.record(failure(self.state, attempt.number, why, self.clock()))
 
     def end(self, reason: str, sleep: Callable[[float], None]) -> None:
         """End the session in good order.
@@ -282,9 +239,9 @@ class Driver:
         Raises:
             Paused: The store stayed locked; what it has is sound.
         """
-        self._record(SessionEnded(reason, self.clock()))
+        self._recorder.record(SessionEnded(reason, self.clock()))
         waited = 0.0
-        while not self._written():
+        while not self._recorder.written():
             if waited >= self._options.patience_s:
                 raise Paused("the study's store is locked by another program: resume later")
             sleep(self._options.tick_s)
@@ -293,44 +250,6 @@ class Driver:
             self._parts.checkpoints.keep_best(self.state)
         with suppress(PlaceAway):  # what is still to be removed there goes with the next session
             self._parts.checkpoints.finish()
-
-    def _record(self, *events: Event) -> None:
-        """Log events, or let them wait while the store is locked."""
-        if events:
-            self._parts.journal.record(*events)
-            self._written()
-
-    def _written(self) -> bool:
-        """Write what waits; once all is in the log, do on the disk what had to wait for it."""
-        if not self._parts.journal.flush():
-            return False
-        if self.state.reports > self._settled:
-            self._settled = self.state.reports
-            self._parts.settled(self.state)
-        checkpoints = self._parts.checkpoints
-        checkpoints.settle(self.state)
-        checkpoints.drop(self._drops)
-        self._drops = checkpoints.excess(self.state, self._ends, self.clock())
-        if self._drops and self._parts.journal.record(*self._drops):
-            checkpoints.drop(self._drops)
-            self._drops = []
-        return not self._parts.journal.waiting
-
-    def _ends(self) -> FloatArray | None:
-        """Where arms are expected to end, by the study's predictor at the latest decision, [K]."""
-        if self._view is None:
-            return None
-        with one_thread():
-            return predictor_of(self._parts.policy).predict(self._view).mean()
-
-    def _writable(self) -> bool:
-        """Whether a decision could be logged now."""
-        return self._written() if self._parts.journal.locked else True
-
-    def _drop(self, dropped: list[CheckpointDropped]) -> None:
-        """Log that checkpoints are gone, then remove what is left of them."""
-        self._drops += dropped
-        self._record(*dropped)
 
     def _committed(self, attempt: Attempt, result: UnitResult) -> UnitResult:
         """A result with its checkpoint under its final name, if the trainer made one."""
@@ -341,7 +260,7 @@ class Driver:
 
     def _submit(self) -> None:
         """Submit what is decided and in the log, as long as slots are free."""
-        while self._unsubmitted and self._parts.executor.free and self._written():
+        while self._unsubmitted and self._parts.executor.free and self._recorder.written():
             number, checked = next(iter(self._unsubmitted.items()))
             attempt = self.state.attempts[number]
             if self._is_out_of_turn(attempt):
@@ -359,7 +278,7 @@ class Driver:
                     self._pause(attempt, str(error), Usage())
                 self._running.started(number, since)
             else:
-                self._record(changed)
+                self._recorder.record(changed)
             if not isinstance(changed, Extended):
                 del self._unsubmitted[number]
 
@@ -390,7 +309,7 @@ class Driver:
     def _fail(self, attempt: Attempt, why: Failure) -> None:
         """Log a failed attempt; give up if it is the trainer and not the arm."""
         event = failure(self.state, attempt.number, why, self.clock())
-        self._record(event)
+        self._recorder.record(event)
         self._tell(attempt.number)
         reason = hopeless(self.state)
         if reason is not None or (event.final and why.kind is FailureKind.IMPORT_FAILED):
@@ -402,7 +321,7 @@ class Driver:
         """Stop the session: the unit is trained on resume if the budget allows that, or charged."""
         if not self.state.ledger.budget.rules.restarts:
             why = Failure(FailureKind.STOPPED, message, usage=usage)
-            self._record(failure(self.state, attempt.number, why, self.clock()))
+            self._recorder.record(failure(self.state, attempt.number, why, self.clock()))
         raise Paused(message)
 
     def _tell(self, number: int) -> None:
@@ -412,7 +331,7 @@ class Driver:
             self._noted = True
             self._parts.note(note)
         if self._parts.on_unit is not None:
-            self._written()
+            self._recorder.written()
             self._parts.on_unit(FinishedUnit.of(self.state, number))
 
     def _beat(self) -> None:

@@ -19,7 +19,8 @@ from bhpt.study.events import BudgetAdded, Event, SessionStarted, StudyCreated
 from bhpt.trackers import tracking
 from bhpt.tuning.checkpoint_place import path_of, place_of, refuse_bad_path
 from bhpt.tuning.checkpoint_session import CheckpointSession
-from bhpt.tuning.driver import Driver, DriverParts, drive
+from bhpt.tuning.driver import Driver, drive
+from bhpt.tuning.driver_parts import DriverParts
 from bhpt.tuning.errors import Paused, TrainerBroken
 from bhpt.tuning.folder import StudyFolder, logged_checkpoints
 from bhpt.tuning.folder_mark import MarkedLog

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import workers
 
+from benchmarks import workers
 from bhpt.bench.tasks import packaged
 
 CELL = workers.Cell("kind", "vae_mnist", "random", 3, 0)
