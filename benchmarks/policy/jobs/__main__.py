@@ -23,7 +23,7 @@ from . import (
 from .job import Job, write_table
 from .ranges import draw_configs, draw_names, draw_ranges, renamed
 
-KINDS: dict[str, Callable[[np.random.Generator], Job]] = {
+KINDS: dict[str, Callable[[np.random.Generator, int], Job]] = {
     "lightgbm": trees.lightgbm,
     "xgboost": trees.xgboost,
     "hist_boosting": trees.histogram,
@@ -57,14 +57,17 @@ def parser() -> argparse.ArgumentParser:
     root.add_argument("--tables", type=int, default=20, help="how many of each kind")
     root.add_argument("--first", type=int, default=0, help="number of the first")
     root.add_argument("--arms", type=int, default=64, help="configurations of a table")
+    root.add_argument("--longer", type=int, default=1, help="multiplies the units of a training")
     root.add_argument("--seconds", type=float, default=float("inf"), help="no new table after")
     root.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     root.add_argument("--seed", type=int, default=0, help="of everything random")
     return root
 
 
-def made(kind: str, number: int, arms: int, seed: int, out: Path, until: float) -> str:
-    """Train and write one table; it depends on kind, number, arms and seed only.
+def made(
+    kind: str, number: int, arms: int, seed: int, out: Path, until: float, longer: int = 1
+) -> str:
+    """Train and write one table; it depends on kind, number, arms, seed and `longer` only.
 
     A table that is in the folder is left as it is, so an interrupted command can be repeated.
 
@@ -77,7 +80,7 @@ def made(kind: str, number: int, arms: int, seed: int, out: Path, until: float) 
     began = time.monotonic()
     place = list(KINDS).index(kind)
     rng = np.random.default_rng((seed, place, number))
-    job = KINDS[kind](rng)
+    job = KINDS[kind](rng, longer)
     configs = draw_configs(rng, draw_ranges(rng, job.axes), arms)
     same = bool(rng.random() < 0.5)  # whether all arms start from the same seed
     with np.errstate(over="ignore"):  # a loss beyond what 32 bits hold is infinite
@@ -98,11 +101,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     until = time.time() + options.seconds
     kinds = options.kinds.split(",")
     wanted = [(kind, options.first + number) for number in range(options.tables) for kind in kinds]
+    shared = (options.arms, options.seed, options.out, until, options.longer)
     with ProcessPoolExecutor(options.processes) as pool:
-        running = [
-            pool.submit(made, kind, number, options.arms, options.seed, options.out, until)
-            for kind, number in wanted
-        ]
+        running = [pool.submit(made, kind, number, *shared) for kind, number in wanted]
         for one in as_completed(running):
             if one.result():
                 print(one.result(), flush=True)

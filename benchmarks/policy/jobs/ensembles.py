@@ -24,10 +24,10 @@ ADABOOST = (
 )
 
 
-def forest(rng: np.random.Generator) -> Job:
+def forest(rng: np.random.Generator, longer: int = 1) -> Job:
     """A random forest or extra trees; a unit is a number of trees."""
     data = draw_tabular(rng, 900)
-    units, trees = int(rng.integers(6, 41)), int(rng.choice([1, 1, 2, 4]))
+    units, trees = longer * int(rng.integers(6, 41)), int(rng.choice([1, 1, 2, 4]))
     extra = bool(rng.random() < 0.4)
     by_rank = bool(data.classes == 2 and rng.random() < 0.5)
     axes = tuple(a for a in FOREST if data.classes or a.name != "criterion")
@@ -67,10 +67,10 @@ def _loss(data: Tabular, said: Floats, by_rank: bool) -> float:
     return log_loss(data.held_y, 0.98 * said + 0.02 / data.classes)
 
 
-def adaboost(rng: np.random.Generator) -> Job:
+def adaboost(rng: np.random.Generator, longer: int = 1) -> Job:
     """AdaBoost; a unit is a number of trees, the loss is the error rate."""
     data = draw_tabular(rng, 600, values=False)
-    units, trees = int(rng.integers(8, 41)), int(rng.choice([1, 2, 3]))
+    units, trees = longer * int(rng.integers(8, 41)), int(rng.choice([1, 2, 3]))
 
     def train(config: Config, seed: int) -> list[float]:
         from sklearn import ensemble, tree

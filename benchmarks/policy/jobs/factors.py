@@ -22,7 +22,7 @@ LEAST_SQUARES = (
 )
 
 
-def factorisation(rng: np.random.Generator) -> Job:
+def factorisation(rng: np.random.Generator, longer: int = 1) -> Job:
     """Ratings of users for items, from their factors."""
     users, items = (int(n) for n in rng.integers(60, 300, size=2))
     rank = int(rng.integers(2, 12))
@@ -34,7 +34,7 @@ def factorisation(rng: np.random.Generator) -> Job:
     u, i = which // items, which % items
     ratings = (left[u] * right[i]).sum(axis=1) / np.sqrt(rank) + bias[i]
     ratings = ratings + noise * rng.standard_normal(len(u))
-    units = int(rng.integers(10, 51))
+    units = longer * int(rng.integers(10, 51))
     about = f"{users} users, {items} items, rank {rank}, {count} ratings, noise {noise:g}"
     base = squared(ratings[count:], ratings[:count].mean())
     gradients = bool(rng.random() < 0.65)

@@ -77,10 +77,10 @@ def _with_ones(data: Tabular) -> tuple[Floats, Floats]:
     return x, held
 
 
-def kernel_machine(rng: np.random.Generator) -> Job:
+def kernel_machine(rng: np.random.Generator, longer: int = 1) -> Job:
     """A support vector machine on random features by Pegasos; its error or hinge loss."""
     data = draw_tabular(rng, 1200, values=False)
-    units, part = int(rng.integers(8, 41)), float(rng.choice([0.2, 0.5, 1.0]))
+    units, part = longer * int(rng.integers(8, 41)), float(rng.choice([0.2, 0.5, 1.0]))
     error = bool(rng.random() < 0.6)
     waves = rng.standard_normal((data.x.shape[1], 400))
     heavy = rng.standard_cauchy((data.x.shape[1], 400))
@@ -121,10 +121,10 @@ def kernel_machine(rng: np.random.Generator) -> Job:
     return Job("kernel-machine", metric, units, about, KERNEL, train)
 
 
-def federated(rng: np.random.Generator) -> Job:
+def federated(rng: np.random.Generator, longer: int = 1) -> Job:
     """Federated averaging of a linear model over clients with different data; a unit is a round."""
     data = draw_tabular(rng, 1500, values=False)
-    clients, units = int(rng.integers(5, 31)), int(rng.integers(8, 51))
+    clients, units = int(rng.integers(5, 31)), longer * int(rng.integers(8, 51))
     apart = float(rng.choice([0.0, 0.5, 1.0]))
     order = rng.permutation(len(data.y))
     sorted_part = int(apart * len(order))
@@ -162,10 +162,10 @@ def _local(c: Config, start: Floats, x: Floats, y: Floats, draw: np.random.Gener
     return w
 
 
-def private(rng: np.random.Generator) -> Job:
+def private(rng: np.random.Generator, longer: int = 1) -> Job:
     """A linear model by differentially private gradients: clipped row by row, with noise."""
     data = draw_tabular(rng, 1500, values=False)
-    units, steps = int(rng.integers(8, 51)), int(rng.choice([2, 5, 15]))
+    units, steps = longer * int(rng.integers(8, 51)), int(rng.choice([2, 5, 15]))
     x, held = _with_ones(data)
 
     def train(config: Config, seed: int) -> list[float]:
@@ -196,12 +196,12 @@ def private(rng: np.random.Generator) -> Job:
     return Job("private-training", "validation cross-entropy", units, about, PRIVATE, train)
 
 
-def chain(rng: np.random.Generator) -> Job:
+def chain(rng: np.random.Generator, longer: int = 1) -> Job:
     """Hamiltonian chains on a Gaussian or a bent posterior; the loss is how far moments are off."""
     size, chains = int(rng.choice([2, 5, 10, 25])), 16
     scale = 10 ** rng.uniform(-1, 0.5, size)
     bend = float(rng.choice([0.0, 0.0, 0.3]))
-    units, moves = int(rng.integers(8, 51)), int(rng.choice([2, 5, 10]))
+    units, moves = longer * int(rng.integers(8, 51)), int(rng.choice([2, 5, 10]))
     logs = bool(rng.random() < 0.5)
 
     def energy(q: Floats) -> Floats:

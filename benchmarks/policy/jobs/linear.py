@@ -37,12 +37,12 @@ MLP_SGD = (
 )
 
 
-def sgd(rng: np.random.Generator) -> Job:
+def sgd(rng: np.random.Generator, longer: int = 1) -> Job:
     """A linear model by stochastic gradients; in some tables on random Fourier features."""
     data = draw_tabular(rng, 2000)
     if rng.random() < 0.4:
         data = _kernel(rng, data)
-    units = int(rng.integers(8, 51))
+    units = longer * int(rng.integers(8, 51))
     part = float(rng.choice([0.25, 1.0, 1.0]))  # of the examples, seen in a unit
     loss = "log_loss" if data.classes else "squared_error"
 
@@ -60,10 +60,10 @@ def sgd(rng: np.random.Generator) -> Job:
     return Job("linear", metric, units, f"{data.about}; {part:g} of the data a unit", SGD, train)
 
 
-def mlp(rng: np.random.Generator) -> Job:
+def mlp(rng: np.random.Generator, longer: int = 1) -> Job:
     """A small network by scikit-learn."""
     data = draw_tabular(rng, 1000)
-    units = int(rng.integers(10, 41))
+    units = longer * int(rng.integers(10, 41))
     adam = bool(rng.random() < 0.6)
 
     def train(config: Config, seed: int) -> list[float]:

@@ -103,7 +103,7 @@ def function(rng: np.random.Generator) -> tuple[Function, int, str]:
     return value, size, f"{name} in {size} dimensions"
 
 
-def population(rng: np.random.Generator) -> Job:
+def population(rng: np.random.Generator, longer: int = 1) -> Job:
     """A swarm, differential evolution, a genetic algorithm or CMA-ES on a test function."""
     value, size, about = function(rng)
     axes, search = [
@@ -112,7 +112,7 @@ def population(rng: np.random.Generator) -> Job:
         (GENETIC, _genetic),
         (COVARIANCE, _covariance),
     ][int(rng.integers(4))]
-    units, evaluations = int(rng.integers(8, 51)), int(rng.choice([30, 100, 300]))
+    units, evaluations = longer * int(rng.integers(8, 51)), int(rng.choice([30, 100, 300]))
     noise = float(rng.choice([0.0, 0.0, 0.3]))
     logs = bool(rng.random() < 0.5)
 
@@ -221,14 +221,14 @@ def _covariance(c: Config, draw: np.random.Generator, size: int, value: Function
         yield 0.0
 
 
-def annealing(rng: np.random.Generator) -> Job:
+def annealing(rng: np.random.Generator, longer: int = 1) -> Job:
     """Simulated annealing of a tour through towns; the loss is the length of the present tour."""
     towns = int(rng.integers(15, 60))
     places = rng.random((towns, 2))
     if rng.random() < 0.4:
         places = rng.random((5, 2))[rng.integers(5, size=towns)] + 0.05 * places
     far = np.linalg.norm(places[:, None] - places, axis=2)
-    units, moves = int(rng.integers(10, 51)), int(rng.choice([100, 300]))
+    units, moves = longer * int(rng.integers(10, 51)), int(rng.choice([100, 300]))
     of_best = bool(rng.random() < 0.5)
 
     def length(tour: np.ndarray) -> float:
@@ -270,12 +270,12 @@ def _moved(tour: np.ndarray, draw: np.random.Generator, move: str) -> np.ndarray
     return other
 
 
-def strategies(rng: np.random.Generator) -> Job:
+def strategies(rng: np.random.Generator, longer: int = 1) -> Job:
     """Evolution strategies for a small controller; the loss is the negative return of its mean."""
     size, hidden = int(rng.choice([2, 3])), 8
     pull, noise = rng.uniform(0.5, 2.0), float(rng.choice([0.0, 0.05, 0.2]))
     couple = 0.3 * rng.standard_normal((size, size))
-    units, steps = int(rng.integers(8, 51)), int(rng.choice([1, 3]))
+    units, steps = longer * int(rng.integers(8, 51)), int(rng.choice([1, 3]))
     numbers = 2 * size * hidden + hidden * size
 
     def earned(weights: Floats, draw: np.random.Generator) -> Floats:

@@ -34,7 +34,7 @@ CLICKS = (
 )
 
 
-def implicit(rng: np.random.Generator) -> Job:
+def implicit(rng: np.random.Generator, longer: int = 1) -> Job:
     """Items that users took, by pairs of items or by weighted least squares; scores go up."""
     users, items, rank = (int(rng.integers(*two)) for two in ((60, 200), (50, 150), (2, 8)))
     likes = rng.standard_normal((users, rank)) @ rng.standard_normal((rank, items))
@@ -48,7 +48,7 @@ def implicit(rng: np.random.Generator) -> Job:
     np.put_along_axis(seen, mixed[:, :each], True, axis=1)
     np.put_along_axis(held, mixed[:, each:], True, axis=1)
     by_pairs = bool(rng.random() < 0.65)
-    units = int(rng.integers(8, 41))
+    units = longer * int(rng.integers(8, 41))
 
     def train(config: Config, seed: int) -> list[float]:
         run = _by_pairs if by_pairs else _weighted
@@ -121,13 +121,13 @@ def _weighted(c: Config, seed: int, seen: np.ndarray, held: np.ndarray, units: i
     return losses
 
 
-def clicks(rng: np.random.Generator) -> Job:
+def clicks(rng: np.random.Generator, longer: int = 1) -> Job:
     """Chances of clicks by follow-the-regularised-leader on hashed words, one pass."""
     fields = int(rng.integers(3, 9))
     sizes = np.exp(rng.uniform(np.log(5), np.log(400), fields)).astype(int)
     effect = [rng.standard_normal(n) * rng.uniform(0.2, 1.5) for n in sizes]
     rare, count = rng.uniform(-3, -0.5), int(rng.choice([2000, 5000]))
-    units, drift = int(rng.integers(10, 51)), float(rng.choice([0.0, 0.0, 1.0]))
+    units, drift = longer * int(rng.integers(10, 51)), float(rng.choice([0.0, 0.0, 1.0]))
     rows = np.column_stack([(n * rng.random(2 * count) ** 2).astype(int) for n in sizes])
     logit = rare + sum(e[rows[:, f]] for f, e in enumerate(effect)) / np.sqrt(fields)
     logit = logit + drift * np.sin(np.arange(2 * count) / count * 3)

@@ -37,14 +37,14 @@ PPO = (
 )
 
 
-def q_learning(rng: np.random.Generator) -> Job:
+def q_learning(rng: np.random.Generator, longer: int = 1) -> Job:
     """Q-learning or SARSA on a random grid with walls, slips and traps."""
     side = int(rng.integers(4, 9))
     states, slip = side * side, float(rng.choice([0.0, 0.1, 0.3]))
     walls, traps = rng.random(states) < 0.15, rng.random(states) < 0.08
     goal = states - 1
     walls[[0, goal]] = traps[[0, goal]] = False
-    units, episodes = int(rng.integers(10, 51)), int(rng.choice([2, 5, 10]))
+    units, episodes = longer * int(rng.integers(10, 51)), int(rng.choice([2, 5, 10]))
     on_policy = bool(rng.random() < 0.4)
     moves = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
@@ -139,12 +139,12 @@ def _point(goal: float) -> tuple[int, int, Callable[[int, np.random.Generator], 
     return 4, 5, reset, step
 
 
-def ppo(rng: np.random.Generator) -> Job:
+def ppo(rng: np.random.Generator, longer: int = 1) -> Job:
     """Proximal policy optimisation on a small control task."""
     pole = bool(rng.random() < 0.6)
     size = float(rng.uniform(0.3, 0.8))
     observed, actions, reset, step = _cart(size) if pole else _point(size)
-    units, envs = int(rng.integers(15, 41)), int(rng.choice([4, 8]))
+    units, envs = longer * int(rng.integers(15, 41)), int(rng.choice([4, 8]))
     steps, rollouts, longest = (
         int(rng.choice([32, 64])),
         int(rng.choice([1, 2])),

@@ -46,16 +46,16 @@ HISTOGRAM = (
 )
 
 
-def _length(rng: np.random.Generator) -> tuple[int, int]:
-    """Units, and rounds of a unit."""
+def _length(rng: np.random.Generator, longer: int) -> tuple[int, int]:
+    """Units, and rounds of a unit; one round where trainings are longer than usual."""
     rounds = int(rng.choice([1, 2, 4, 6]))
-    return int(rng.integers(10, 51)), rounds
+    return longer * int(rng.integers(10, 51)), rounds if longer == 1 else 1
 
 
-def lightgbm(rng: np.random.Generator) -> Job:
+def lightgbm(rng: np.random.Generator, longer: int = 1) -> Job:
     """Gradient boosting by LightGBM."""
     data = draw_tabular(rng)
-    units, rounds = _length(rng)
+    units, rounds = _length(rng, longer)
     axes = LIGHTGBM if rng.random() < 0.6 else LIGHTGBM_NATIVE
 
     def train(config: Config, seed: int) -> list[float]:
@@ -85,10 +85,10 @@ def lightgbm(rng: np.random.Generator) -> Job:
     return Job("boosted-trees", metric, units, f"{data.about}; {rounds} rounds a unit", axes, train)
 
 
-def xgboost(rng: np.random.Generator) -> Job:
+def xgboost(rng: np.random.Generator, longer: int = 1) -> Job:
     """Gradient boosting by XGBoost."""
     data = draw_tabular(rng)
-    units, rounds = _length(rng)
+    units, rounds = _length(rng, longer)
 
     def train(config: Config, seed: int) -> list[float]:
         import xgboost as xgb  # only where this kind is made
@@ -127,10 +127,10 @@ def xgboost(rng: np.random.Generator) -> Job:
     )
 
 
-def histogram(rng: np.random.Generator) -> Job:
+def histogram(rng: np.random.Generator, longer: int = 1) -> Job:
     """Histogram gradient boosting by scikit-learn."""
     data = draw_tabular(rng, 1500)
-    units, rounds = _length(rng)
+    units, rounds = _length(rng, longer)
     rounds = min(rounds, 3)
 
     def train(config: Config, seed: int) -> list[float]:

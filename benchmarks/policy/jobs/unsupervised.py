@@ -39,14 +39,14 @@ EMBEDDING = (
 )
 
 
-def topics(rng: np.random.Generator) -> Job:
+def topics(rng: np.random.Generator, longer: int = 1) -> Job:
     """Latent Dirichlet allocation by online variational steps; a unit is one or some batches."""
     words, docs, true = (int(rng.integers(*two)) for two in ((60, 200), (150, 350), (4, 15)))
     length, passes = int(rng.choice([20, 50, 120])), int(rng.choice([1, 2]))
     of_topic = rng.dirichlet(np.full(words, 0.08), size=true)
     mix = rng.dirichlet(np.full(true, 0.3), size=2 * docs)
     counts = np.array([rng.multinomial(length, p) for p in mix @ of_topic])
-    units = int(rng.integers(8, 31))
+    units = longer * int(rng.integers(8, 31))
 
     def train(config: Config, seed: int) -> list[float]:
         from sklearn.decomposition import (  # type: ignore[import-untyped]
@@ -73,7 +73,7 @@ def topics(rng: np.random.Generator) -> Job:
     return Job("topic-model", "log perplexity", units, about, TOPICS, train)
 
 
-def mixture(rng: np.random.Generator) -> Job:
+def mixture(rng: np.random.Generator, longer: int = 1) -> Job:
     """A mixture of Gaussians by expectation maximisation; some rows or all of them a step."""
     true, size = int(rng.integers(2, 15)), int(rng.choice([2, 3, 6, 10]))
     count = int(rng.choice([60, 200, 600]))
@@ -84,7 +84,7 @@ def mixture(rng: np.random.Generator) -> Job:
         "nij,nj->ni", shapes[which], rng.standard_t(5, (2 * count, size))
     )
     x = (x - x.mean(axis=0)) / x.std(axis=0)
-    units = int(rng.integers(6, 51))
+    units = longer * int(rng.integers(6, 51))
     part = float(rng.choice([0.2, 1.0, 1.0]))
 
     def train(config: Config, seed: int) -> list[float]:
@@ -149,7 +149,7 @@ def _logs_by_part(x: Floats, mean: Floats, spread: Floats, weight: Floats) -> Fl
     )
 
 
-def embedding(rng: np.random.Generator) -> Job:
+def embedding(rng: np.random.Generator, longer: int = 1) -> Job:
     """Embeddings of words by skip-grams with negative sampling, from text of a hidden chain."""
     words, groups = int(rng.integers(40, 150)), int(rng.integers(4, 12))
     count = int(rng.choice([1500, 4000, 8000]))
@@ -157,7 +157,7 @@ def embedding(rng: np.random.Generator) -> Job:
     moves = rng.dirichlet(np.full(groups, 0.15), size=groups)
     often = 1.0 / np.arange(1.0, words + 1) ** float(rng.uniform(0.5, 1.1))
     text = _chain(rng, moves, group, often, 2 * count)
-    units, steps = int(rng.integers(8, 41)), int(rng.choice([5, 15, 30]))
+    units, steps = longer * int(rng.integers(8, 41)), int(rng.choice([5, 15, 30]))
 
     def train(config: Config, seed: int) -> list[float]:
         with np.errstate(all="ignore"):

@@ -52,6 +52,17 @@ DEEP = (
 )
 
 
+@pytest.mark.parametrize("kind", ["factorisation", "mixture", "clicks", "federated"])
+def test_a_longer_training_has_more_units(kind: str, tmp_path: Path) -> None:
+    for name in ("usual", "long"):
+        (tmp_path / name).mkdir()
+    made(kind, 3, 2, 0, tmp_path / "usual", float("inf"))
+    made(kind, 3, 2, 0, tmp_path / "long", float("inf"), longer=3)
+    usual, long = (from_pair(tmp_path / name, f"{kind}_003") for name in ("usual", "long"))
+    assert long.epochs == 3 * usual.epochs
+    assert long.hyperparameters == usual.hyperparameters
+
+
 @pytest.mark.parametrize("kind", CHEAP)
 def test_a_table_is_what_the_benchmark_reads(kind: str, tmp_path: Path) -> None:
     assert made(kind, 3, 2, 0, tmp_path, float("inf"))
