@@ -8,7 +8,7 @@ import pytest
 
 from bhpt.domain import Misuse
 from bhpt.spaces import Space, load_configs, load_space
-from bhpt.spaces.fixing import fix
+from bhpt.spaces.fixed_values import fix
 
 
 def test_steps_are_the_numbers_from_min_to_max() -> None:

@@ -251,7 +251,7 @@ async def _stream(channels: list[Channel], is_over: IsOver, request: Request) ->
 async def _events(channel: Channel, is_over: IsOver) -> AsyncIterator[str]:
     scene = channel.feed.scene
     yield _event("whole", await run_in_threadpool(messages.whole, channel.feed, scene))
-    told: Prediction | None = None
+    sent: Prediction | None = None
     trouble, sent_at = "", time.monotonic()
     while not is_over():
         news = channel.news
@@ -260,9 +260,9 @@ async def _events(channel: Channel, is_over: IsOver) -> AsyncIterator[str]:
             before, scene = scene, channel.feed.scene
             change = await run_in_threadpool(messages.change, before.state, scene)
             texts.append(_event("change", change))
-        if channel.prediction is not None and channel.prediction is not told:
-            told = channel.prediction
-            texts.append(_event("prediction", messages.prediction(told, scene.state)))
+        if channel.prediction is not None and channel.prediction is not sent:
+            sent = channel.prediction
+            texts.append(_event("prediction", messages.prediction(sent, scene.state)))
         if channel.trouble != trouble:
             trouble = channel.trouble
             texts.append(_event("trouble", {"text": trouble}))

@@ -31,7 +31,7 @@ _PERCENT = 100.0
 _HEADROOM = 1.05  # the loss of an untrained model lies above the worst first epoch by this factor
 
 
-class _Room:
+class _CurveRoom:
     """Arrays with room for further reports; they only grow, and belong to the newest curves.
 
     Attributes:
@@ -127,7 +127,7 @@ class Curves:
     losses: FloatArray
     counts: IntArray
     reports: IntArray
-    _room: _Room | None = field(default=None, init=False, repr=False)
+    _room: _CurveRoom | None = field(default=None, init=False, repr=False)
 
     @classmethod
     def empty(cls, arms: int, epochs: int) -> "Curves":
@@ -291,7 +291,7 @@ class Curves:
             )
         room = self._room
         if room is None or room.written != len(self.reports):
-            room = _Room(self)
+            room = _CurveRoom(self)
         room.write(row, arm, start, losses)
         counts = np.empty(len(self.counts) + (known is None), np.int64)
         counts[: len(self.counts)] = self.counts
@@ -308,7 +308,7 @@ class Curves:
             made.__dict__["untrained"] = self.untrained  # first epochs are the same
         return made._sharing(room)
 
-    def _sharing(self, room: _Room | None) -> "Curves":
+    def _sharing(self, room: _CurveRoom | None) -> "Curves":
         """These curves, just made: they may write the next report into a room."""
         object.__setattr__(self, "_room", room)  # not a field to set: it must fit the others
         return self

@@ -77,7 +77,7 @@ class GrowingList(Sequence[T], Generic[T]):
         return f"GrowingList({list(self)!r})"
 
 
-class _Room:
+class _RowRoom:
     """Rows with room for more; the first `used` are taken."""
 
     def __init__(self, rows: FloatArray) -> None:
@@ -105,13 +105,13 @@ class GrowingRows:
         length: K, the rows of this one.
     """
 
-    room: _Room
+    room: _RowRoom
     length: int
 
     @classmethod
     def of(cls, rows: FloatArray) -> "GrowingRows":
         """A copy of some rows, [K, D]."""
-        return cls(_Room(rows), len(rows))
+        return cls(_RowRoom(rows), len(rows))
 
     @cached_property
     def array(self) -> FloatArray:
@@ -122,6 +122,6 @@ class GrowingRows:
 
     def plus(self, rows: FloatArray) -> "GrowingRows":
         """The matrix with rows added below."""
-        room = self.room if self.room.used == self.length else _Room(self.array)
+        room = self.room if self.room.used == self.length else _RowRoom(self.array)
         room.add(rows)
         return GrowingRows(room, room.used)

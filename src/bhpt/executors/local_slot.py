@@ -261,7 +261,7 @@ class LocalSlot:
             self._failed_in_a_row = 0
         else:
             failure = replace(self._ending or came.failure, usage=came.usage)
-            came = replace(came, outcome=self._told(failure))
+            came = replace(came, outcome=self._with_log(failure))
             self._failed_in_a_row += 1
         self._order = None
         self._limit_at = None
@@ -316,14 +316,14 @@ class LocalSlot:
 
     def _lose(self, failure: Failure) -> Report | None:
         """Fail the job, for the reason for which it was ended if it was."""
-        told = self._told(self._ending or failure)
+        why = self._with_log(self._ending or failure)
         order, self._order = self._order, None
         if order is not None:
             until = time.monotonic() if self._ended_at is None else self._ended_at
             usage = Usage(max(0.0, until - order.submitted))
-            return Report(order.job.attempt, order.job.arm, replace(told, usage=usage))
-        if told.kind is FailureKind.IMPORT_FAILED:
-            self.unusable = told
+            return Report(order.job.attempt, order.job.arm, replace(why, usage=usage))
+        if why.kind is FailureKind.IMPORT_FAILED:
+            self.unusable = why
         return None
 
     def _retire(self) -> None:
@@ -351,7 +351,7 @@ class LocalSlot:
         self._failed_in_a_row = 0
         self.alive = Alive()
 
-    def _told(self, failure: Failure) -> Failure:
+    def _with_log(self, failure: Failure) -> Failure:
         """A failure with the last lines of the log."""
         return replace(failure, tail="\n".join(self.log.tail()))
 

@@ -84,8 +84,8 @@ class Shares:
         if self._answer is not None and ray.wait([self._answer], timeout=0)[0]:
             ref, self._answer = self._answer, None
             try:
-                told = ray.get(ref)
-                self.allowed = self._wanted if told is None else told
+                allowed = ray.get(ref)
+                self.allowed = self._wanted if allowed is None else allowed
             except RayError:
                 self._keeper = None  # its driver has left: make another one
         now = time.monotonic()

@@ -39,7 +39,7 @@ class DefaultPolicy(PredictingPolicy):
     Attributes:
         named: Decides where they do.
         second: Decides every few units instead of it, from curves alone.
-        blind: The learned policy told no names, for the second arm that is tried.
+        blind: The learned policy without names, for the second arm that is tried.
         nameless: Decides where they do not.
         names_tell: Whether they do, for the arms of a view.
     """

@@ -37,11 +37,11 @@ class NarrowedPolicy(PredictingPolicy):
         return Decision(arm, lambda: _of_all_arms(part, decision.explanation))
 
 
-def _of_all_arms(part: Part, told: Explanation) -> Explanation:
+def _of_all_arms(part: Part, inner: Explanation) -> Explanation:
     """An explanation of some arms as one of all; the others cannot be chosen."""
     return Explanation(
-        told.why,
-        part.spread(told.end),
-        part.spread(told.spread),
-        part.spread(told.value, np.inf),
+        inner.why,
+        part.spread(inner.end),
+        part.spread(inner.spread),
+        part.spread(inner.value, np.inf),
     )

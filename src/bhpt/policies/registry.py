@@ -83,7 +83,7 @@ def _nameless(learned: Learned) -> StagedPolicy:
 
 
 def _without_names(learned: Learned) -> Learned:
-    """The same network, told no names."""
+    """The same network without the names of hyper-parameters."""
     return Learned(without_names(learned.weights), learned.ends)
 
 

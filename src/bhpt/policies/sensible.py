@@ -75,11 +75,11 @@ def _restricted(view: View, hopeful: BoolArray) -> View:
 
 def _shown(decision: Decision, ends: Ends) -> Explanation:
     """Why an arm was chosen, with what is predicted of all arms and not of hopeful ones alone."""
-    told = decision.explanation
-    why = f"{told.why}, as those preferred to it have no chance to beat the best"
-    if isinstance(told, EndsExplanation):
-        return EndsExplanation(lambda: ends, told.value, why)
-    return replace(told, why=why)
+    given = decision.explanation
+    why = f"{given.why}, as those preferred to it have no chance to beat the best"
+    if isinstance(given, EndsExplanation):
+        return EndsExplanation(lambda: ends, given.value, why)
+    return replace(given, why=why)
 
 
 def hopeful_arms(view: View, ends: Ends) -> BoolArray:

@@ -52,7 +52,7 @@ def default_epochs(
 def _size(space: object, fixed: Mapping[str, object]) -> float:
     """How many configurations there are."""
     from bhpt.spaces import parse_space  # takes half a second, and reading a study needs none
-    from bhpt.spaces.fixing import fix
+    from bhpt.spaces.fixed_values import fix
 
     parsed = fix(parse_space(space), fixed)
     return len(parsed) if isinstance(parsed, list) else parsed.size
@@ -94,7 +94,7 @@ def first_events(
         Misuse: If any of it makes no sense.
     """
     from bhpt.spaces import parse_space  # takes half a second, and reading a study needs none
-    from bhpt.spaces.fixing import fix
+    from bhpt.spaces.fixed_values import fix
 
     _refuse_nonsense(seed, training)
     parsed = fix(parse_space(space), fixed or {})

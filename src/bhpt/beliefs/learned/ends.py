@@ -3,7 +3,7 @@
 Marginals come from the network; how the errors of different arms depend on each other does not.
 Joint draws take them as a Gaussian copula with one correlation for all pairs, measured
 on tables of real curves. A path through all epochs takes one uniform number an arm and reads it
-off the histograms for several horizons, so that an arm which is lucky at one is lucky at all.
+off the histograms for several horizons, so that a draw which is low at one horizon is low at all.
 
 Notation:
     K  arms, R  arms looked at, A  some of them, Q  quantiles, T  epochs of a full training

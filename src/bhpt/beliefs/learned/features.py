@@ -51,7 +51,7 @@ def features(
         xp: NumPy or JAX's twin of it.
         moment: The moment.
         shape: How the configurations lie, and what names tell.
-        past: `past_of` the moment, for whoever has it already.
+        past: `past_of` the moment, if it is there already.
     """
     p = past_of(xp, moment, shape.near) if past is None else past
     untried = moment.exists * moment.open * (moment.n == 0)

@@ -84,7 +84,7 @@ def looked_at(view: View, trained: NetworkWeights | None = None) -> IntArray:
     Args:
         view: The study.
         trained: The network that looks at them: what it expects by names counts among untried
-            arms. None for whoever reads no names.
+            arms. None to disregard names.
     """
     chosen = last_choice(view)
     tried = _mask(view.arms, view.curves.visited[: chosen.visited])

@@ -32,7 +32,7 @@ class Moment:
         exists: 1 for arms, 0 for padding, [K].
         open: 1 where one more unit can be run, [K].
         last: 1 for the arm of the latest unit, [K].
-        flying: 1 for arms with a unit in flight, whose loss nobody knows yet, [K].
+        flying: 1 for arms with a unit in flight, whose loss is not known yet, [K].
         workers: How many arms are trained side by side.
         covariance: Of what arms are like, given which of them have been tried, [K, K].
     """
@@ -252,7 +252,7 @@ def at(xp: Xp, table: Array, index: Array) -> Array:
 
 
 def _log_gap(xp: Xp, value: Array) -> Array:
-    """Small and large gaps told apart alike: 0 at 1, -1 below a thousandth."""
+    """A gap on a logarithmic scale: 0 at 1, -1 below a thousandth."""
     return xp.log10(xp.maximum(value, 0.0) + _SHARP) / 3.0
 
 
