@@ -37,9 +37,9 @@ tune: $(TUNE_READY) ## tune a small network on the digits under a hard budget of
 docs: $(READY) ## the documentation, into site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-# the rooms without processes, databases and long predictions
+# the rooms without processes, databases, long predictions and long studies
 FAST := tests/domain tests/spaces tests/study tests/test_public_names.py \
-	tests/policies/test_schedules.py
+	tests/policies/test_schedules.py --ignore tests/study/test_stored_state.py
 
 check: lint types layers ## before a commit, half a minute: style, types, layers, the fast tests
 	$(BIN)/pytest -q -n $(JOBS) -m 'not slow' $(FAST)
