@@ -41,7 +41,8 @@ from bhpt.study import Journal, MemoryLog, Study, Training
 from bhpt.study.candidates import fresh_arms
 from bhpt.study.creation import first_events
 from bhpt.study.events import ArmsAdded, Decided, Event, Observed, Outlook
-from bhpt.study.state import State, apply, fold
+from bhpt.study.folding import apply, fold
+from bhpt.study.state import State
 from bhpt.tuning import open_study, resume, tune
 
 _EPOCHS = 100

@@ -26,7 +26,7 @@ from bhpt.study.events import (
     SessionEnded,
     SessionStarted,
 )
-from bhpt.study.state import apply, fold
+from bhpt.study.folding import apply, fold
 
 _SPACE = {"x": (0.0, 1.0), "kind": ["a", "b"]}
 

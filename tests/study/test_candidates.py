@@ -15,8 +15,8 @@ from bhpt.study.candidates import fresh_arms
 from bhpt.study.codec import VERSION
 from bhpt.study.creation import first_events
 from bhpt.study.events import ArmsAdded
+from bhpt.study.folding import fold
 from bhpt.study.plan import Training
-from bhpt.study.state import fold
 from tests.study.cases import Greedy, into, losses_of
 
 _SPACE = {"x": (0.0, 1.0), "y": (0.0, 1.0), "a": ["u", "v"], "n": (1, 4)}

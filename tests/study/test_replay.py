@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bhpt.study import MemoryLog, State, Study, decode_event, encode_event, fold
 from bhpt.study.events import Decided, Event, Observed
-from bhpt.study.state import apply, start
+from bhpt.study.folding import apply, start
 from tests.study.cases import CONFIGS, Greedy, into, losses_of
 
 

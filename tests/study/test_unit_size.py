@@ -10,9 +10,9 @@ from bhpt.domain.results import UnitResult, Usage
 from bhpt.study import MemoryLog, State, fold, look
 from bhpt.study.creation import first_events
 from bhpt.study.deciding import next_unit
+from bhpt.study.folding import apply
 from bhpt.study.plan import Training
 from bhpt.study.settling import report
-from bhpt.study.state import apply
 from bhpt.study.unit_size import ReportedUnit, unit_size, window
 from tests.study.cases import CONFIGS, Greedy, losses_of
 

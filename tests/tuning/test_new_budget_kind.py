@@ -19,7 +19,8 @@ from bhpt.reports.progress import progress_of
 from bhpt.study import MemoryLog, Training, fold, look
 from bhpt.study.codec import decode_event, encode_event
 from bhpt.study.events import BudgetAdded, Event, Failed, Observed
-from bhpt.study.state import State, apply
+from bhpt.study.folding import apply
+from bhpt.study.state import State
 from tests.tuning.cases import DyingLog, Killed, check_invariants, executor, new_log, session
 
 JOULES = 3.6e6  # in a kWh

@@ -8,7 +8,7 @@ import pytest
 from bhpt.domain import Misuse
 from bhpt.study import Training, fold
 from bhpt.study.events import Decided, Failed, Observed
-from bhpt.study.state import apply
+from bhpt.study.folding import apply
 from tests.tuning.cases import DyingLog, Killed, check_invariants, executor, new_log, session
 
 

@@ -19,7 +19,7 @@ from bhpt.storage import Address, Lease, read_store
 from bhpt.storage.gc_pause import without_gc
 from bhpt.study import State
 from bhpt.study.events import Decided, Event
-from bhpt.study.state import apply, start
+from bhpt.study.folding import apply, start
 
 _KEPT_EVERY = 512  # events between two states that are kept, for looks at the past
 

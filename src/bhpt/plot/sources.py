@@ -9,7 +9,7 @@ from bhpt.policies.study_predictor import predictor_named
 from bhpt.storage import Reader, read_store
 from bhpt.study import State, Study
 from bhpt.study.events import Decided
-from bhpt.study.state import apply, start
+from bhpt.study.folding import apply, start
 from bhpt.tuning.result import Result
 
 StudySource = str | Path | Study | Result | State

@@ -31,7 +31,7 @@ from bhpt.storage.schema import chain
 from bhpt.storage.state_rows import StateRow, read_state
 from bhpt.study import State, decode_event
 from bhpt.study.events import Event, StudyCreated
-from bhpt.study.state import apply, start
+from bhpt.study.folding import apply, start
 from bhpt.study.stored_state import Unreadable, decode_state
 
 _AT_ONCE = 1000  # rows that are fetched at a time

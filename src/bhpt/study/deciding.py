@@ -9,8 +9,9 @@ from bhpt.domain.budget_kinds import UnitCost
 from bhpt.policies.interface import Decision, Explanation, Policy
 from bhpt.study.candidates import fresh_arms
 from bhpt.study.events import ArmsAdded, Decided, Event, Outlook
+from bhpt.study.folding import apply
 from bhpt.study.pricing import Prospects, Reruns, look, stopping
-from bhpt.study.state import State, apply
+from bhpt.study.state import State
 from bhpt.study.threads import one_thread
 
 _OUTLOOKS = 5  # arms whose prediction is kept with each decision

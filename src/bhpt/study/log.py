@@ -7,7 +7,8 @@ from typing import Protocol
 
 from bhpt.domain import Misuse
 from bhpt.study.events import Event
-from bhpt.study.state import State, apply, fold
+from bhpt.study.folding import apply, fold
+from bhpt.study.state import State
 
 
 class Busy(Exception):

@@ -7,7 +7,8 @@ from typing import Literal
 from bhpt.domain import Failure, FailureKind, Misuse, Resume, UnitResult, Usage
 from bhpt.study.attempts import Attempt
 from bhpt.study.events import Event, Extended, Failed, Observed, Rejected, Restarted
-from bhpt.study.state import BLAMELESS, State, apply
+from bhpt.study.folding import apply
+from bhpt.study.state import BLAMELESS, State
 
 Receipt = Literal["accepted", "ignored", "rejected"]
 """What became of a report: new, the same as before, or in contradiction to it."""
