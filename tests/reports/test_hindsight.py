@@ -9,8 +9,9 @@ import pytest
 from bhpt.beliefs.learned.ends import LearnedPredictor
 from bhpt.beliefs.learned.weights import shipped
 from bhpt.domain import Curves
+from bhpt.reports import hindsight
 from bhpt.reports.forecast import forecast
-from bhpt.reports.hindsight import as_it_was, trust
+from bhpt.reports.hindsight import as_it_was, part_of, trust
 from bhpt.reports.prediction import predict_study
 from bhpt.reports.worlds import GainTrust
 from bhpt.study import MemoryLog, State, Study, fold
@@ -40,6 +41,29 @@ def test_a_study_that_never_improved_is_believed_less_than_one_that_did() -> Non
 
 def test_little_is_believed_before_anything_can_be_told() -> None:
     assert trust(state_of("20 epochs", units=2), PREDICTOR) == pytest.approx(0.11)
+
+
+def test_a_gain_counts_by_how_often_the_budget_still_doubles() -> None:
+    state = state_of("40 epochs", units=10)
+    assert part_of(0.2, state) == pytest.approx(0.2 * math.sqrt(2))  # 10, 20, 40
+    assert part_of(0.2, state, 120.0) == pytest.approx(0.2 * 2)  # 160
+    assert part_of(0.2, state, 1e9) == pytest.approx(0.2 * 2)  # it goes no further
+    assert part_of(0.2, state_of("40 epochs")) == 0.0  # nothing is left
+
+
+def test_the_trust_is_what_came_over_what_was_promised(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = state_of("40 epochs", units=20)
+    assert state.best is not None
+    monkeypatch.setattr(hindsight, "_promised", lambda *_: 0.5)
+    came = promised = 0.0
+    for reports in (7, 10, 13, 16):
+        before = as_it_was(state, reports)
+        assert before is not None
+        assert before.best is not None
+        came += before.best.loss - state.best.loss
+        promised += 0.5 * math.sqrt(math.log2(20 / reports))
+    usual = promised  # four moments stand for four
+    assert trust(state, PREDICTOR) == pytest.approx((came + 0.11 * usual) / (promised + usual))
 
 
 def test_a_study_as_it_was_is_the_fold_of_its_first_reports() -> None:
@@ -78,7 +102,7 @@ def test_only_what_lies_below_the_best_is_doubted() -> None:
     assert found[:4].tolist() == [2.0, 1.0, 0.95, 0.9]
     assert np.isnan(found[4])
     assert belief.low(0.0) == 0.9
-    assert GainTrust(1.0, 0.25).low(0.6) == pytest.approx(0.8)
+    assert GainTrust(1.0, 0.2).low(0.6) == pytest.approx(0.8)
 
 
 @pytest.mark.parametrize("workers", [2, 8, 40])

@@ -13,7 +13,7 @@ from bhpt.domain import Memory, Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.policies.interface import PredictingPolicy
 from bhpt.policies.study_predictor import policy_named, predictor_of
-from bhpt.reports.hindsight import trust
+from bhpt.reports.hindsight import part_of, trust
 from bhpt.reports.worlds import (
     DRAWS,
     Outcome,
@@ -130,20 +130,20 @@ def outcomes(
         memory: What the predictor has prepared for it.
         amounts: Additional budgets, the smallest first; 0 for what is left already.
     """
-    part = trust(state, predictor)
-    found = _outcomes(state, predictor, memory, amounts, part)
+    trusted = trust(state, predictor)
+    found = _outcomes(state, predictor, memory, amounts, trusted)
     alone = one_worker(state)
     if alone is None:
         return found
-    others = _outcomes(alone, predictor, Memory(), amounts, part)
+    others = _outcomes(alone, predictor, Memory(), amounts, trusted)
     return tuple(map(no_better, found, others))
 
 
 def _outcomes(
-    state: State, predictor: Predictor, memory: Memory, amounts: Sequence[float], part: float
+    state: State, predictor: Predictor, memory: Memory, amounts: Sequence[float], trusted: float
 ) -> tuple[Outcome, ...]:
     best = float("inf") if state.best is None else state.best.loss
-    worlds = draw_worlds(state, predictor, memory, amounts, part)
+    worlds = draw_worlds(state, predictor, memory, amounts)
     if worlds is None:
         return tuple(Outcome(amount, best, best, best, 0) for amount in amounts)
     played: Played | None = None
@@ -152,5 +152,6 @@ def _outcomes(
         looked = look_at(state, amount)
         chance = worlds.chance(0.0 if looked is None else None, looked)
         played = worlds.played(chance).or_better(played)
-        found.append(worlds.outcome(amount, played))
+        part = part_of(trusted, state, amount)
+        found.append(worlds.trusting(part).outcome(amount, played))
     return tuple(found)

@@ -6,11 +6,18 @@ it would be now. The gain that came over the gain that was promised, pooled over
 how much of a further gain is counted. A ratio that is usual for jobs that the predictor does not
 know counts as some more such moments, so that few of them decide little.
 
+Promises of what is left of a budget fade too slowly as it is used up: measured on many studies,
+what came over what was promised grows with how often the budget that is gone still doubles. So
+promises are compared and counted per square root of that.
+
 Notation:
     g_m  gain that was promised at moment m of the past, a_m  gain that came
-    trust = (Σ a_m + κ ρ ḡ) / (Σ g_m + κ ḡ)
+    d_m  doublings from there: log₂ of the budget by now over that by then
+    trust = (Σ a_m + κ ρ ḡ) / (Σ g_m √d_m + κ ḡ),  ḡ the mean of g_m √d_m
+    a gain g of d doublings to come is counted as trust √d g
 """
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -25,11 +32,14 @@ _MOMENTS = (0.35, 0.5, 0.65, 0.8)  # of the reports so far
 _USUAL = 0.11  # ρ, measured on live jobs that the predictor had never met: see docs/live.md
 _WEIGHT = 4.0  # κ, moments that the usual ratio stands for
 _LEAST = 2  # reports before a moment
+_FARTHEST = 4.0  # doublings: nothing is known of promises beyond
 _MOST = 1.5  # a study that always did better than promised does not double what is promised next
 
 
 def trust(state: State, predictor: Predictor) -> float:
-    """The part of a predicted gain to count, by what came of earlier predictions.
+    """The part of a gain to count that is predicted of one doubling of the budget that is gone.
+
+    It follows from what came of earlier predictions; `part_of` says it of other amounts.
 
     Args:
         state: The study, which has seen a finite loss.
@@ -43,13 +53,33 @@ def trust(state: State, predictor: Predictor) -> float:
         gain = None if before is None else _promised(before, predictor)
         if before is None or before.best is None or gain is None:
             continue
-        promised.append(gain)
+        promised.append(gain * math.sqrt(_doublings(before)))
         came.append(before.best.loss - state.best.loss)
     total = sum(promised)
     if not total > 0:
         return _USUAL
     usual = _WEIGHT * total / len(promised)
     return float(min((sum(came) + _USUAL * usual) / (total + usual), _MOST))
+
+
+def part_of(trusted: float, state: State, more: float = 0.0) -> float:
+    """The part of a predicted gain to count.
+
+    Args:
+        trusted: What `trust` says of the study.
+        state: The study.
+        more: What is added to what is left of its budget.
+    """
+    return trusted * math.sqrt(_doublings(state, more))
+
+
+def _doublings(state: State, more: float = 0.0) -> float:
+    """How often the budget that is gone doubles until all is spent, 0 where nothing is left."""
+    used = state.ledger.used
+    if not used > 0:
+        return _FARTHEST
+    coming = max(0.0, state.ledger.budget.amount + more - used)
+    return min(math.log2(1 + coming / used), _FARTHEST)
 
 
 def as_it_was(state: State, reports: int) -> State | None:

@@ -19,7 +19,7 @@ from bhpt.domain.budget import Budget
 from bhpt.policies.played import PlayedStudy, draw_worlds_of_all, play_all
 from bhpt.policies.registry import make_policy
 from bhpt.policies.study_predictor import policy_named, predictor_of
-from bhpt.reports.hindsight import trust
+from bhpt.reports.hindsight import part_of, trust
 from bhpt.reports.worlds import GainTrust, look_at
 from bhpt.storage import read_store
 from bhpt.study import State, fold
@@ -133,7 +133,8 @@ def compared(
     if not names:
         raise Misuse("name at least one policy to play, such as default,asha")
     made = [make_policy(name) for name in names]
-    view = _view(state, more)
+    added = _added(state, more)
+    view = _view(state, added)
     predictor = predictor_of(policy_named(state.plan.policy))
     size = _draws(view) if draws is None else draws
     if size < 2:
@@ -144,7 +145,8 @@ def compared(
         if worlds is None:
             raise Misuse("nothing is predicted of any configuration yet: let the study go on first")
         played = play_all(view, made, worlds)
-    gains = GainTrust(view.curves.best, trust(state, predictor), view.curves.lowest_possible)
+    part = part_of(trust(state, predictor), state, added)
+    gains = GainTrust(view.curves.best, part, view.curves.lowest_possible)
     objective = state.plan.objective
     return PolicyComparison(
         budget=state.ledger.budget,
@@ -156,16 +158,20 @@ def compared(
     )
 
 
-def _view(state: State, more: str | Budget | None) -> View:
+def _added(state: State, more: str | Budget | None) -> float:
+    """How much is added to what is left."""
+    if more is None:
+        return 0.0
+    budget = state.ledger.budget
+    parsed = Budget.parse(more, budget.price_per_hour)
+    budget.plus(parsed)  # refuses another kind
+    return parsed.amount
+
+
+def _view(state: State, added: float) -> View:
     """The study with what is left and what is added."""
     if state.best is None:
         raise Misuse("nothing to play from: the study has not seen a finite loss yet")
-    budget = state.ledger.budget
-    added = 0.0
-    if more is not None:
-        parsed = Budget.parse(more, budget.price_per_hour)
-        budget.plus(parsed)  # refuses another kind
-        added = parsed.amount
     looked = look_at(state, added)
     if looked is None:
         raise Misuse("nothing can be started with what is left: name a budget to add")

@@ -9,7 +9,7 @@ import numpy as np
 from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import Memory, Objective
 from bhpt.policies.study_predictor import predictor_named
-from bhpt.reports.hindsight import trust
+from bhpt.reports.hindsight import part_of, trust
 from bhpt.reports.worlds import (
     Outcome,
     Worlds,
@@ -82,7 +82,7 @@ def predict_study(
         state: The study.
         predictor: Its predictor; that of the policy that it remembers if None.
         memory: What the predictor has prepared for the study; a fresh one if None.
-        believed: The part of a predicted gain to count; computed from the study's past if None.
+        believed: What `hindsight.trust` says of the study; computed from its past if None.
     """
     if state.best is None or not (state.open or state.ledger.left > 0):
         return None
@@ -90,7 +90,7 @@ def predict_study(
         predictor = predictor_named(state.plan.policy)
     # units in flight go on when all else is spent
     amounts = (state.ledger.budget.amount,) if state.open else ()
-    part = trust(state, predictor) if believed is None else believed
+    part = part_of(trust(state, predictor) if believed is None else believed, state)
     worlds = draw_worlds(state, predictor, memory or Memory(), amounts, part)
     if worlds is None:
         return None
