@@ -37,7 +37,7 @@ _LEASE = select(leases.c.token, leases.c.holder, leases.c.beat, leases.c.clock).
 _LEASE_LOCKED = _LEASE.with_for_update()
 BEAT = (
     update(leases)
-    .where(leases.c.study == bindparam("of"))
+    .where(leases.c.study == bindparam("of"), leases.c.token == bindparam("with"))
     .values(beat=leases.c.beat + 1, clock=bindparam("at"))
 )
 
@@ -101,32 +101,40 @@ def extend(
     """
     place = {"study": address.study, "position": expected}
     there = [tuple(row) for row in connection.execute(_FROM, place)]
-    previous = FIRST_DIGEST
+    before = Head(0, FIRST_DIGEST)
     if expected:
         if not there or there[0][0] != expected:
             raise Conflict(f"{address} has fewer than {expected} events")
-        previous = there.pop(0)[1]
+        before = Head(*there.pop(0))
+    if not there:
+        return insert_after(connection, address, bodies, before), True
+    rows = _chained(address, bodies, before)
+    if [(row["position"], row["digest"]) for row in rows] == there:
+        return Head(*there[-1]), False
+    raise Conflict(f"{address} has {there[-1][0]} events, not {expected}")
+
+
+def insert_after(
+    connection: Connection, address: Address, bodies: Sequence[str], before: Head
+) -> Head:
+    """Insert events after the last one, which the caller knows; returns the new last one."""
+    rows = _chained(address, bodies, before)
+    if not rows:
+        return before
+    connection.execute(INSERT, rows)
+    return Head(before.position + len(rows), str(rows[-1]["digest"]))
+
+
+def _chained(address: Address, bodies: Sequence[str], before: Head) -> list[dict[str, object]]:
+    """Events as rows, each with a digest that covers all before it."""
     recorded = datetime.now(UTC).isoformat(timespec="milliseconds")
-    rows = []
-    for position, body in enumerate(bodies, start=expected + 1):
+    rows: list[dict[str, object]] = []
+    previous = before.digest
+    for position, body in enumerate(bodies, start=before.position + 1):
         previous = chain(previous, body)
-        rows.append(
-            {
-                "study": address.study,
-                "position": position,
-                "recorded": recorded,
-                "body": body,
-                "digest": previous,
-            }
-        )
-    head = Head(expected + len(rows), previous)
-    if there:
-        if [(row["position"], row["digest"]) for row in rows] == there:
-            return head, False
-        raise Conflict(f"{address} has {there[-1][0]} events, not {expected}")
-    if rows:
-        connection.execute(INSERT, rows)
-    return head, True
+        row = {"study": address.study, "position": position, "recorded": recorded}
+        rows.append({**row, "body": body, "digest": previous})
+    return rows
 
 
 def required_digest(connection: Connection, address: Address, position: int) -> str:

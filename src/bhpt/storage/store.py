@@ -17,7 +17,7 @@ from bhpt.storage.address import Address
 from bhpt.storage.creation import copy_store, create_tables
 from bhpt.storage.engines import PATIENCE_S, engine_of, locked_is_misuse, open_engine
 from bhpt.storage.errors import Damaged, InUse, Removed, StoreFailed, Unreachable
-from bhpt.storage.event_rows import BEAT, NOBODY, Head, Lease, extend, read_lease
+from bhpt.storage.event_rows import BEAT, NOBODY, Head, Lease, extend, insert_after, read_lease
 from bhpt.storage.faults import naming_faults
 from bhpt.storage.files import create_file, write_back
 from bhpt.storage.holder import Holder
@@ -76,11 +76,16 @@ class Store(Reader, FoldingLog):
         clock = max(
             (event.clock for event in added if not isinstance(event, StudyCreated)), default=0.0
         )
+        before, self._head = self._head, None  # not known again until this is acknowledged
         with self._reaching(), self._engine.begin() as connection:
-            self._require_token(connection)
-            head, is_new = extend(connection, self._address, bodies, expected)
-            if is_new:
+            if before is not None and before.position == expected:
                 self._beat(connection, clock)
+                head = insert_after(connection, self._address, bodies, before)
+            else:
+                self._require_token(connection)
+                head, is_new = extend(connection, self._address, bodies, expected)
+                if is_new:
+                    self._beat(connection, clock)
         self._head = head
         self._write_back(_WRITE_BACK_S)
 
@@ -122,7 +127,6 @@ class Store(Reader, FoldingLog):
             Fenced: Another driver has taken over.
         """
         with self._reaching(), self._engine.begin() as connection:
-            self._require_token(connection)
             self._beat(connection, clock)
         self._write_back(_WRITE_BACK_S)
 
@@ -237,7 +241,14 @@ class Store(Reader, FoldingLog):
             raise Fenced(f"{self._address} was taken over by {who}: this driver must stop")
 
     def _beat(self, connection: Connection, clock: float) -> None:
-        connection.execute(BEAT, {"of": self._address.study, "at": clock})
+        """Renew the lease, which is locked from here on.
+
+        Raises:
+            Fenced: Another driver has taken over.
+        """
+        query = {"of": self._address.study, "with": self._token, "at": clock}
+        if connection.execute(BEAT, query).rowcount != 1:
+            self._require_token(connection)
 
 
 def _inode(address: Address) -> tuple[int, int] | None:
