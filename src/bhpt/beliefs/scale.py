@@ -127,7 +127,7 @@ def starting_level(view: View) -> float:
     above ℓ_0, counts as one at ℓ_0 here.
     """
     inputs = (view.curves, view.untrained, view.unit)
-    slot: Slot[float] = Slot("starting level")
+    slot: Slot[float] = Slot("starting level", whole=True)
     return view.memory.recall(slot, inputs, lambda: level_of_first_units(*inputs))
 
 

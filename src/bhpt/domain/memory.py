@@ -25,17 +25,25 @@ class Slot(Generic[T]):
         owner: Whose it is, by value: two predictors with the same parameters share their slots.
         room: How many values are kept, those used last: two networks that look at different arms
             of one study do not make each other forget theirs.
+        whole: Whether it is about the whole study, whichever arms are looked at or may start: then
+            a memory within another one has it from there.
     """
 
     name: str
     owner: Hashable = None
     room: int = 1
+    whole: bool = False
 
 
 class Memory:
-    """The last values of each slot, each with the inputs that it follows from."""
+    """The last values of each slot, each with the inputs that it follows from.
 
-    def __init__(self) -> None:
+    Args:
+        study: The memory of the whole study, if this one is for a part of its arms.
+    """
+
+    def __init__(self, study: "Memory | None" = None) -> None:
+        self._study = study
         self._kept: dict[Slot[Any], list[tuple[tuple[object, ...], Any]]] = {}
 
     def recall(self, slot: Slot[T], inputs: tuple[object, ...], make: Callable[[], T]) -> T:
@@ -48,6 +56,8 @@ class Memory:
                 never change.
             make: Makes the value.
         """
+        if slot.whole and self._study is not None:
+            return self._study.recall(slot, inputs, make)
         kept = self._kept.setdefault(slot, [])
         for at, (made_from, value) in enumerate(kept):
             if all_same(made_from, inputs):

@@ -70,7 +70,8 @@ def _restricted(view: View, hopeful: BoolArray) -> View:
     what is prepared for these.
     """
     slot: Slot[Memory] = Slot("memory of hopeful arms")
-    return replace(view, startable=hopeful, memory=view.memory.recall(slot, (), Memory))
+    memory = view.memory.recall(slot, (), lambda: Memory(view.memory))
+    return replace(view, startable=hopeful, memory=memory)
 
 
 def _shown(decision: Decision, ends: Ends) -> Explanation:

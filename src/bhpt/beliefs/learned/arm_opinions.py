@@ -31,7 +31,7 @@ def names_tell(view: View, trained: NetworkWeights | None) -> bool:
     if named is None or trained is None:
         return False
     first = np.arange(min(view.arms, SOME))
-    slot: Slot[bool] = Slot("names tell", trained)
+    slot: Slot[bool] = Slot("names tell", trained, whole=True)
     inputs = (named[: len(first)], _first(view.earlier, len(first)))
     return view.memory.recall(
         slot, inputs, lambda: float(at_first(view, first, trained)[:, 0].std()) > UNSURE
@@ -140,7 +140,7 @@ def _opinions_beside(
     earlier = _part(view.earlier, rows)
     if view.started_with > SOME:
         return ask_experts(named[rows], earlier, trained)
-    slot: Slot[ReaderScores] = Slot("scores of arms", trained)
+    slot: Slot[ReaderScores] = Slot("scores of arms", trained, whole=True)
     inputs = (view.started_with,)
     kept = view.memory.recall(slot, inputs, lambda: ReaderScores(trained, view.started_with))
     return _opinions(kept.of(named, rows), named[rows], earlier)

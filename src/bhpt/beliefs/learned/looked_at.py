@@ -72,7 +72,7 @@ def last_choice(view: View) -> LastChoice:
     step = min(max(-(-workers // _EVERY) * _EVERY, step), _EVERY_AT_MOST)
     decided = view.step % step
     reports = min(max(view.step - decided - (workers - 1), 0), reported)
-    curves, slot = view.curves, Slot[int]("arms visited at the last choice")
+    curves, slot = view.curves, Slot[int]("arms visited at the last choice", whole=True)
     inputs = (curves.record, reports)
     visited = view.memory.recall(slot, inputs, lambda: curves.visited_after(reports))
     return LastChoice(reports, visited, decided, step, crowded)
@@ -170,7 +170,7 @@ def _can_run(view: View, chosen: LastChoice, room: int) -> BoolArray:
 def _standing_then(view: View, chosen: LastChoice) -> IntArray:
     """Arms from the most to the least worth a look when the choice was made, [V]."""
     curves = view.curves
-    slot: Slot[IntArray] = Slot("arms by standing")
+    slot: Slot[IntArray] = Slot("arms by standing", whole=True)
     return view.memory.recall(
         slot,
         (curves.record, chosen.reports, view.unit),
@@ -201,7 +201,7 @@ def _order(view: View, trained: NetworkWeights | None) -> IntArray:
     By chance, but first come some that are expected to end best, if names tell.
     """
     named = tokens_read(view, trained) if names_tell(view, trained) else None
-    slot: Slot[IntArray] = Slot("order of untried arms", trained)
+    slot: Slot[IntArray] = Slot("order of untried arms", trained, whole=True)
     inputs = (view.arms, view.seed, named, view.earlier)
     return view.memory.recall(slot, inputs, lambda: _drawn_order(view, trained))
 
