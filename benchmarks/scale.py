@@ -8,6 +8,7 @@ time from one decision to the next. Compare the lines of one run, not of two run
     python -m benchmarks.scale            1,000 and 20,000 units
     python -m benchmarks.scale --quick    1,000 and 4,000 units, fewer repetitions
     python -m benchmarks.scale --only cluster    256 workers, 10,000 arms, up to 100,000 units
+    python -m benchmarks.scale --only whole      the same from the first unit to the last
 """
 
 import argparse
@@ -300,15 +301,68 @@ def on_a_cluster(units: int, policy: str, more: int, folder: Path) -> Cost:
     _write_checkpoints(files.parent, events, folder / "cluster.db.files" / "checkpoints")
     configs = [one for event in events if isinstance(event, ArmsAdded) for one in event.configs]
 
-    def seconds(arm: int, _epoch: int) -> float:
-        return _UNIT_S * (0.25 + 1.5 * (arm % 101) / 100)
-
     def make(*_: object) -> Executor:
-        return _Cluster(lambda arm, epoch: loss_at(configs[arm], epoch), seconds, slots=_WORKERS)
+        return _cluster_of(configs)
 
     clocked = Clocked(make_policy(policy), _WORKERS + more)
     resume(file, workers=_WORKERS, policy=clocked, executor=make, trust=True)
     return clocked.measured(_WORKERS)
+
+
+def _cluster_of(configs: Sequence[Config]) -> _Cluster:
+    """256 workers that know the curves of some configurations; units take unequally long."""
+
+    def seconds(arm: int, _epoch: int) -> float:
+        return _UNIT_S * (0.25 + 1.5 * (arm % 101) / 100)
+
+    return _Cluster(lambda arm, epoch: loss_at(configs[arm], epoch), seconds, slots=_WORKERS)
+
+
+@dataclass
+class Milestones:
+    """A policy that says now and then what its study has cost the driver so far."""
+
+    policy: Policy
+    executor: _Cluster
+    every: int
+    asked: int = 0
+    began: float = field(default_factory=time.process_time)
+    last: float = field(default_factory=time.process_time)
+
+    def decide(self, view: View) -> Decision | None:
+        """As the policy does."""
+        if self.asked and self.asked % self.every == 0:
+            self.tell()
+        self.asked += 1
+        return self.policy.decide(view)
+
+    def tell(self) -> None:
+        """Say what the last units cost, and which part of the run all of them did."""
+        now = time.process_time()
+        each, share = 1e3 * (now - self.last) / self.every, (now - self.began) / self.executor.now()
+        self.last = now
+        say(f"  {self.asked:6} units: the last {each:6.2f} ms CPU each, {100 * share:5.2f}% of "
+            f"{self.executor.now() / 3600:.1f} h so far, {peak_mb():5.0f} MB")  # fmt: skip
+
+
+def whole_study(units: int, policy: str, folder: Path) -> None:
+    """A study on 256 workers from its first unit to its last, on the virtual clock."""
+    file, configs = folder / "whole.db", random_configs(_ARMS, 0)
+    first = first_events(
+        configs,
+        Budget(units),
+        training=Training(1, _EPOCHS),
+        policy=policy,
+        workers=_WORKERS,
+        trainer={"name": _TRAINER},
+    )
+    create_store(file, first).close()
+    executor = _cluster_of(configs)
+    told = Milestones(make_policy(policy), executor, max(units // 20, 2 * _WORKERS))
+    say(f"{policy}, {_WORKERS} workers, {_ARMS} arms, {units} units of {_UNIT_S:.0f} s:")
+    found = resume(file, workers=_WORKERS, policy=told, executor=lambda *_: executor, trust=True)
+    told.tell()
+    say(f"  {found.status}: {file.stat().st_size / 1e6:.0f} MB of log")
 
 
 def _write_checkpoints(one: Path, events: Sequence[Event], root: Path) -> None:
@@ -464,7 +518,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="scale", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="shorter studies, fewer units")
     parser.add_argument(
-        "--only", nargs="*", default=[], help="driver, decisions, commands, start, cluster"
+        "--only",
+        nargs="*",
+        default=[],
+        help="driver, decisions, commands, start, busy, cluster, whole",
     )
     parser.add_argument("--policies", nargs="*", default=["random", "default"])
     parser.add_argument("--sizes", nargs="*", type=int, help="units, shortest study first")
@@ -494,6 +551,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             decisions(more)
         if "cluster" in parts:
             cluster(asked.sizes or [1000, 10_000, _UNITS], asked.units or 300, asked.policies)
+        if "whole" in parts:
+            whole_study(asked.units or _UNITS, asked.policies[-1], folder)
         if "driver" in parts:
             driver_time(sizes, more, folder, asked.policies)
             say(f"{'real worker process, random':34} {in_processes('random', more, folder)}")
