@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bhpt.domain import Curves, Misuse, View
+from bhpt.domain.curves import EXPLODED
 
 
 @given(
@@ -33,6 +34,13 @@ def test_the_past_is_never_lost(reports: list[tuple[int, int]], keep: int) -> No
 Reports = tuple[tuple[int, tuple[float, ...]], ...]
 
 
+def _untrained(firsts: list[float]) -> float:
+    """A twentieth above the worst first epoch, of those that are not far above the middle one."""
+    middle = float(np.median(firsts))
+    worst = min(max(firsts), middle + 3 * abs(middle))
+    return worst + (1.05 - 1) * abs(worst)
+
+
 def _check_against_copying(curves: Curves, reports: Reports) -> None:
     """Every property of curves against lists that are copied at each report."""
     seen: dict[int, list[float]] = {}
@@ -47,6 +55,11 @@ def _check_against_copying(curves: Curves, reports: Reports) -> None:
     assert curves.best == min(best, default=np.inf)
     assert curves.longest == max(map(len, seen.values()), default=0)
     assert curves.row_of == rows
+    firsts = [losses[0] for losses in seen.values() if abs(losses[0]) < EXPLODED]
+    assert curves.untrained == (_untrained(firsts) if firsts else 1.0)
+    assert [curves.visited_after(count) for count in range(len(reports) + 1)] == [
+        len({arm for arm, _ in reports[:count]}) for count in range(len(reports) + 1)
+    ]
     for arm in range(curves.arms):
         own = np.array(seen.get(arm, []))
         np.testing.assert_array_equal(curves.of_arm(arm), own)
@@ -55,7 +68,7 @@ def _check_against_copying(curves: Curves, reports: Reports) -> None:
         assert curves.best_by_arm[arm] == own.min(initial=np.inf, where=np.isfinite(own))
 
 
-_LOSS = st.sampled_from([0.5, -1.0, 2.0, np.nan, np.inf, -np.inf])
+_LOSS = st.sampled_from([0.5, -1.0, 2.0, 40.0, 1e101, np.nan, np.inf, -np.inf])
 
 
 @given(

@@ -64,3 +64,12 @@ def test_a_slot_keeps_as_many_values_as_it_has_room_for(asked: list[int], room: 
         memory.recall(slot, (one,), count)
         assert count.made == before + (one not in used[:room])
         used = [one, *(other for other in used if other != one)]
+
+
+def test_what_is_about_the_whole_study_is_kept_once() -> None:
+    study, count = Memory(), Counter()
+    part = Memory(study)
+    whole: Slot[int] = Slot("number", whole=True)
+    assert part.recall(whole, (0,), count) == study.recall(whole, (0,), count) == 1
+    assert study.recall(SLOT, (0,), count) == 2
+    assert part.recall(SLOT, (0,), count) == 3
