@@ -32,12 +32,13 @@ def test_a_feed_follows_its_study(tmp_path: Path) -> None:
 
 def test_the_past_is_what_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bhpt.dashboard.feed._KEPT_EVERY", 7)
+    monkeypatch.setattr("bhpt.storage.store._FEW", 10)  # the study has a stored state
     file = tmp_path / "s.db"
     study = stored_study(file, units=12)
     events = study._journal._log.read()
     study.close()
     feed = StudyFeed(Address.parse(file))
-    for attempt in (0, 5, 11):
+    for attempt in (11, 0, 5, 11):
         place = next(
             n for n, event in enumerate(events) if getattr(event, "attempt", None) == attempt
         )

@@ -70,7 +70,7 @@ class StudyFeed:
 
     address: Address
     _lock: Lock = field(default_factory=Lock)
-    _kept: list[State] = field(default_factory=list)
+    _kept: dict[int, State] = field(default_factory=dict)  # by how many events they have
     _memory: Memory = field(default_factory=Memory)
     _lease: Lease | None = None
     _scene: Scene | None = None
@@ -152,12 +152,12 @@ class StudyFeed:
             Misuse: There is no such attempt.
         """
         with self._lock:
-            kept = [state for state in self._kept if len(state.attempts) <= attempt]
-            state = kept[-1] if kept else None
+            kept = [state for state in self._kept.values() if len(state.attempts) <= attempt]
+            state = max(kept, key=lambda one: one.events, default=None)
             for event, _ in self._reader.stream(0 if state is None else state.events):
                 if isinstance(event, Decided) and event.attempt == attempt and state is not None:
                     return _at(state, event.clock)
-                state = _next(state, event)
+                state = self._next(state, event)
         raise Misuse(f"the study has no attempt {attempt}")
 
     def close(self) -> None:
@@ -165,23 +165,25 @@ class StudyFeed:
         self._reader.close()
 
     def _read_on(self, state: State | None, known: int) -> State:
+        """The study with what is new; the first time from its stored state on, if it has one."""
+        if state is None:
+            return self._reader.folded().state
         with without_gc():
             for event, _ in self._reader.stream(known):
-                state = _next(state, event)
-                if state.events % _KEPT_EVERY == 0:
-                    self._kept.append(state)
-        if state is None:
-            raise Misuse(f"{self.address} is empty: it has not been created")
+                state = self._next(state, event)
         return state
+
+    def _next(self, state: State | None, event: Event) -> State:
+        """The state after one more event, kept now and then for looks at the past."""
+        later = start(event) if state is None else apply(state, event)
+        if later.events % _KEPT_EVERY == 0:
+            self._kept.setdefault(later.events, later)
+        return later
 
 
 def _at(state: State, clock: float) -> State:
     """The state at a later moment at which nothing has happened yet."""
     return replace(state, ledger=state.ledger.at(clock))
-
-
-def _next(state: State | None, event: Event) -> State:
-    return start(event) if state is None else apply(state, event)
 
 
 def _scene(state: State, lease: Lease) -> Scene:
