@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache, reduce
 
 import pytest
@@ -18,14 +18,14 @@ from bhpt.study.stored_state import (
     _Stored,
     decode_state,
     encode_state,
-    packed,
+    with_packs,
 )
 from tests.study.logs import any_log
 
 
 def encoded(state: State) -> bytes:
     """All of a state as bytes: two states are the same if these are."""
-    return encode_state(state, packed(state))
+    return encode_state(with_packs(state))
 
 
 def test_nothing_of_a_state_is_left_out() -> None:
@@ -63,11 +63,16 @@ def test_going_on_from_any_position_is_folding_all(
 
 def test_attempts_that_ended_are_packed_once() -> None:
     state = fold(any_log(3, 4000))
-    packs = packed(state)
+    lighter = with_packs(state)
+    packs = lighter.attempts.packs
     assert len(packs) == min(state.open, default=len(state.attempts)) // PACKED > 1
-    assert packed(state, packs[:1])[0] is packs[0]
-    stored = decode_state(encode_state(state, packs), state.plan)
-    assert packed(stored) == stored.attempts.packs == packs
+    assert with_packs(lighter).attempts.packs == packs
+    early = with_packs(replace(state, open=(PACKED + 1,)))  # one of them is still in flight
+    assert early.attempts.packs == packs[:1]
+    assert with_packs(replace(early, open=())).attempts.packs == packs
+    assert [repr(one) for one in lighter.attempts] == [repr(one) for one in state.attempts]
+    stored = decode_state(encode_state(lighter), state.plan)
+    assert stored.attempts.packs == packs
     assert list(stored.attempts) == [stored.attempts[n] for n in range(len(stored.attempts))]
     assert repr(stored.attempts[-1]) == repr(state.attempts[-1])
     assert repr(stored.attempts[5:7]) == repr(state.attempts[5:7])
@@ -100,7 +105,7 @@ def test_another_fold_is_another_version() -> None:
     new digest here.
     """
     states = [fold(any_log(seed, 300, listed=True)) for seed in range(4)]
-    plain = [rounded(to_plain(_Stored.of(state, ()))) for state in states]
+    plain = [rounded(to_plain(_Stored.of(state))) for state in states]
     digest = hashlib.sha256(json.dumps(plain).encode()).hexdigest()[:16]
     assert (VERSION, digest) == (1, "83f82618003bb4f1")
 

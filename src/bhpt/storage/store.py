@@ -25,10 +25,9 @@ from bhpt.storage.reader import Reader, read_store
 from bhpt.storage.schema import events, leases, studies
 from bhpt.storage.state_rows import StateRow, remove_state, write_state
 from bhpt.study import Busy, Fenced, State, encode_event
-from bhpt.study.attempts import AttemptPack
 from bhpt.study.events import Event, StudyCreated
 from bhpt.study.log import FoldingLog
-from bhpt.study.stored_state import encode_state, packed
+from bhpt.study.stored_state import encode_state, with_packs
 
 _open_here: set[tuple[str, int]] = set()
 """Leases that this process holds: one that a full disk kept from being released is not held."""
@@ -51,7 +50,6 @@ class Store(Reader, FoldingLog):
         self._written_back = float("-inf")
         self._inode = _inode(address)
         self._stored = 0
-        self._packs: tuple[AttemptPack, ...] = ()
         self._write_back()
         _open_here.add((str(address), token))
 
@@ -95,23 +93,27 @@ class Store(Reader, FoldingLog):
         self._stored = found.stored
         return found.state
 
-    def keep(self, state: State) -> None:
+    def keep(self, state: State) -> State:
         """Keep the state after all events, once there are enough that it was not folded from.
 
         A store that is locked or full keeps none this time: the next append says what is wrong
         with it.
 
+        Returns:
+            The same state; what it has of attempts that ended is packed as it is stored.
+
         Raises:
             Fenced: Another driver has taken over.
         """
         if state.events - self._stored < max(_FEW, self._stored // _PART):
-            return
+            return state
         self._stored = state.events  # if it fails now, it is tried again after as many events
-        self._packs = packed(state, self._packs)
-        row = StateRow(self.head(), encode_state(state, self._packs))
+        lighter = with_packs(state)
+        row = StateRow(self.head(), encode_state(lighter))
         with suppress(Busy, StoreFailed), self._reaching(), self._engine.begin() as connection:
             self._require_token(connection)
             write_state(connection, self._address, row)
+        return lighter
 
     def head(self) -> Head:
         """The last event; no other process can have added one."""

@@ -139,38 +139,45 @@ class AttemptPack:
 class AttemptList(Sequence[Attempt]):
     """Every attempt of a study, by number.
 
-    Args:
+    Attributes:
         packs: The first attempts, all of which have ended.
         later: Those after them.
     """
 
-    __slots__ = ("_later", "_packed", "packs")
+    __slots__ = ("_packed", "later", "packs")
 
     def __init__(self, packs: tuple[AttemptPack, ...] = (), later: Sequence[Attempt] = ()) -> None:
         self.packs = packs
         self._packed = PACKED * len(packs)
-        self._later: PVector[Attempt] = pvector(later)
+        self.later: PVector[Attempt] = pvector(later)
 
     def plus(self, attempt: Attempt) -> "AttemptList":
         """The list with one more attempt."""
-        return self._with(self._later.append(attempt))
+        return self._with(self.later.append(attempt))
 
     def changed(self, attempt: Attempt) -> "AttemptList":
         """The list with another value of an attempt that has not ended yet."""
-        return self._with(self._later.set(attempt.number - self._packed, attempt))
+        return self._with(self.later.set(attempt.number - self._packed, attempt))
+
+    def packed(self, ended: int) -> "AttemptList":
+        """The list with as many as possible of its first `ended` attempts in packs."""
+        count = max(ended - self._packed, 0) // PACKED
+        own = self.later
+        packs = [AttemptPack.of(own[PACKED * n : PACKED * (n + 1)]) for n in range(count)]
+        return AttemptList((*self.packs, *packs), own[PACKED * count :])
 
     def _with(self, later: PVector[Attempt]) -> "AttemptList":
         made = AttemptList.__new__(AttemptList)
-        made.packs, made._packed, made._later = self.packs, self._packed, later
+        made.packs, made._packed, made.later = self.packs, self._packed, later
         return made
 
     def __len__(self) -> int:
-        return self._packed + len(self._later)
+        return self._packed + len(self.later)
 
     def __iter__(self) -> Iterator[Attempt]:
         for pack in self.packs:
             yield from pack.attempts
-        yield from self._later
+        yield from self.later
 
     @overload
     def __getitem__(self, place: int) -> Attempt: ...
@@ -183,7 +190,7 @@ class AttemptList(Sequence[Attempt]):
             return [self[one] for one in range(*place.indices(len(self)))]
         number = place if place >= 0 else place + len(self)
         if number >= self._packed:
-            return self._later[number - self._packed]
+            return self.later[number - self._packed]
         if number < 0:
             raise IndexError(f"there is no attempt {place}")
         return self.packs[number // PACKED].attempts[number % PACKED]

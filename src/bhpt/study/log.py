@@ -64,8 +64,12 @@ class FoldingLog(ABC):
         """The state after all events."""
 
     @abstractmethod
-    def keep(self, state: State) -> None:
-        """Keep the state after all events where that pays; one that cannot be kept is no fault."""
+    def keep(self, state: State) -> State:
+        """Keep the state after all events where that pays; one that cannot be kept is no fault.
+
+        Returns:
+            The same state, in a form that takes less memory if there is one.
+        """
 
     @abstractmethod
     def close(self) -> None:
@@ -169,7 +173,7 @@ class Journal:
         self._position += len(self._waiting)
         self._waiting = []
         if isinstance(self._log, FoldingLog):
-            self._log.keep(self._state)
+            self._state = self._log.keep(self._state)
         return True
 
     def close(self) -> None:

@@ -10,8 +10,7 @@ Notation:
 
 import json
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from types import MappingProxyType
 
@@ -22,7 +21,7 @@ from bhpt.domain.budget import Budget
 from bhpt.domain.ledger import Ledger
 from bhpt.spaces import Config
 from bhpt.study.arm_list import ArmList
-from bhpt.study.attempts import PACKED, Attempt, AttemptList, AttemptPack
+from bhpt.study.attempts import Attempt, AttemptList, AttemptPack
 from bhpt.study.codec import from_plain, to_plain
 from bhpt.study.events import SessionStarted
 from bhpt.study.plan import Plan
@@ -141,7 +140,7 @@ class _Stored:
     events: int
 
     @classmethod
-    def of(cls, state: State, packs: Sequence[AttemptPack]) -> "_Stored":
+    def of(cls, state: State) -> "_Stored":
         ledger = state.ledger
         return cls(
             budget=ledger.budget,
@@ -151,7 +150,7 @@ class _Stored:
             promised=tuple(ledger.promised.values()),
             configs=tuple(state.configs),
             observed=None if state.curves is None else _Observed.of(state.curves),
-            attempts=tuple(state.attempts[PACKED * len(packs) :]),
+            attempts=tuple(state.attempts.later),
             open=state.open,
             open_arms=state.open_arms,
             tried=_Tried.of(state.tried),
@@ -202,31 +201,23 @@ class _Stored:
         )
 
 
-def packed(state: State, before: Sequence[AttemptPack] = ()) -> tuple[AttemptPack, ...]:
-    """The attempts of a state that have ended, as far as whole packs are full of them.
+def with_packs(state: State) -> State:
+    """The same state: attempts that have ended are packed, as far as whole packs are full of them.
 
-    Args:
-        state: The study.
-        before: Packs of an earlier state of the same study, which are not made again.
+    Those that are packed already stay as they are.
     """
-    known = max(before, state.attempts.packs, key=len)
-    ended = min(state.open, default=len(state.attempts)) // PACKED
-    more = [
-        AttemptPack.of(state.attempts[PACKED * place : PACKED * (place + 1)])
-        for place in range(len(known), ended)
-    ]
-    return (*known, *more)
+    ended = min(state.open, default=len(state.attempts))
+    return replace(state, attempts=state.attempts.packed(ended))
 
 
-def encode_state(state: State, packs: Sequence[AttemptPack]) -> bytes:
+def encode_state(state: State) -> bytes:
     """A state as bytes: a line with the lengths of the parts, then the parts.
 
     Args:
-        state: The study.
-        packs: What `packed` makes of it.
+        state: The study; best `with_packs`.
     """
-    text = json.dumps(to_plain(_Stored.of(state, packs)), separators=(",", ":"), allow_nan=False)
-    parts = [zlib.compress(text.encode(), _LEVEL), *(pack.data for pack in packs)]
+    text = json.dumps(to_plain(_Stored.of(state)), separators=(",", ":"), allow_nan=False)
+    parts = [zlib.compress(text.encode(), _LEVEL), *(one.data for one in state.attempts.packs)]
     return b"\n".join([json.dumps([len(part) for part in parts]).encode(), b"".join(parts)])
 
 

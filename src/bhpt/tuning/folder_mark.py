@@ -105,9 +105,9 @@ class MarkedLog(FoldingLog):
         """The state after all events."""
         return self._store.fold()
 
-    def keep(self, state: State) -> None:
+    def keep(self, state: State) -> State:
         """Keep the state after all events where that pays."""
-        self._store.keep(state)
+        return self._store.keep(state)
 
     def close(self) -> None:
         """Let go of the store."""
