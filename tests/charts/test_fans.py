@@ -4,7 +4,7 @@ import pytest
 from bhpt.charts.fans import PROBABILITIES, fans_of
 from bhpt.domain import Memory
 from bhpt.policies.study_predictor import policy_named, predictor_of
-from bhpt.study import look
+from bhpt.study import priced_view
 from tests.reports.cases import state_of
 
 PREDICTOR = predictor_of(policy_named("default"))
@@ -32,7 +32,7 @@ def test_the_last_rung_is_the_predicted_end() -> None:
     state = state_of("60 epochs", units=25)
     fans = fans_of(state, PREDICTOR, Memory())
     assert fans is not None
-    looked = look(state)
+    looked = priced_view(state)
     assert looked is not None
     ends = PREDICTOR.predict(looked[0]).quantiles(PROBABILITIES)
     np.testing.assert_allclose(fans.quantiles[:, -1], ends[:, fans.arms].T, rtol=1e-6)

@@ -11,7 +11,7 @@ from bhpt.domain import Misuse
 from bhpt.study import MemoryLog, Study
 from bhpt.study.codec import decode_event, encode_event
 from bhpt.study.events import StudyCreated
-from bhpt.study.pricing import look
+from bhpt.study.pricing import priced_view
 from tests.study.cases import into
 
 SPACE = {"p1": (1e-4, 1.0, "log"), "p2": (0.0, 1.0)}
@@ -28,7 +28,7 @@ def finished(seed: int, **others: object) -> Study:
 def test_what_earlier_studies_showed_reaches_the_policy_and_survives_a_resume() -> None:
     log = MemoryLog()
     study = Study(SPACE, "5 epochs", keep=into(log), learn_from=[finished(0), finished(1)])
-    looked = look(study.state)
+    looked = priced_view(study.state)
     assert looked is not None
     earlier = looked[0].earlier
     assert earlier is not None
@@ -40,7 +40,7 @@ def test_what_earlier_studies_showed_reaches_the_policy_and_survives_a_resume() 
 
 
 def test_a_study_without_earlier_ones_has_none() -> None:
-    looked = look(Study(SPACE, "5 epochs").state)
+    looked = priced_view(Study(SPACE, "5 epochs").state)
     assert looked is not None
     assert looked[0].earlier is None
 

@@ -11,7 +11,7 @@ from bhpt.domain.objective import Direction
 from bhpt.policies.interface import Decision, Explanation
 from bhpt.spaces import Space, encode_tokens, infer_ranges
 from bhpt.spaces.tokens import COLUMNS, column
-from bhpt.study import AskedUnit, MemoryLog, Study, fold, look
+from bhpt.study import AskedUnit, MemoryLog, Study, fold, priced_view
 from bhpt.study.deciding import sentence
 from bhpt.study.events import Decided, Event, Observed, Rejected, SessionStarted
 from tests.study.cases import CONFIGS, Greedy, into, loss_at, losses_of
@@ -97,7 +97,7 @@ def test_a_unit_in_flight_is_pending_and_reserved() -> None:
     assert len({unit.arm for unit in asked}) == 3
     assert [unit.epochs for unit in asked] == [2, 2, 1]
     assert study.state.ledger.left == 0
-    assert look(study.state) is None
+    assert priced_view(study.state) is None
     assert study.in_flight == tuple(asked)
 
 

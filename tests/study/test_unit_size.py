@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bhpt.domain.budget import Budget
 from bhpt.domain.results import UnitResult, Usage
-from bhpt.study import MemoryLog, State, fold, look
+from bhpt.study import MemoryLog, State, fold, priced_view
 from bhpt.study.creation import first_events
 from bhpt.study.deciding import next_unit
 from bhpt.study.folding import apply
@@ -123,7 +123,7 @@ def test_units_shrink_near_the_end_so_that_dear_arms_can_still_have_one() -> Non
 
     def unit_with(left: float) -> int:
         used = grown.ledger.budget.amount - left
-        looked = look(replace(grown, ledger=grown.ledger.at(used)))
+        looked = priced_view(replace(grown, ledger=grown.ledger.at(used)))
         assert looked is not None
         return looked[0].unit
 

@@ -16,7 +16,7 @@ from bhpt.domain.budget import Budget
 from bhpt.domain.budget_kinds import Metered, register_kind
 from bhpt.domain.errors import Misuse
 from bhpt.reports.progress import progress_of
-from bhpt.study import MemoryLog, Training, fold, look
+from bhpt.study import MemoryLog, Training, fold, priced_view
 from bhpt.study.codec import decode_event, encode_event
 from bhpt.study.events import BudgetAdded, Event, Failed, Observed
 from bhpt.study.folding import apply
@@ -110,7 +110,7 @@ def test_a_study_runs_on_it_to_its_end_whatever_kills_the_driver(
         with contextlib.suppress(Killed):
             session(DyingLog(log, dict([death])), folder, executor(slots, pace), unseen_s=0.5)
     state = session(log, folder, executor(slots, pace), unseen_s=0.5)
-    assert look(state) is None, "it ends when nothing that is left pays for anything"
+    assert priced_view(state) is None, "it ends when nothing that is left pays for anything"
     assert not state.open
     assert _check_ledger(log.read()).ledger == state.ledger
     assert state.ledger.spent == pytest.approx(

@@ -14,7 +14,7 @@ from bhpt.domain import FloatArray, IntArray, Memory, View
 from bhpt.policies.interface import AdvisedPolicy, Decision, Explanation
 from bhpt.policies.study_predictor import policy_named
 from bhpt.spaces import Config
-from bhpt.study import State, look
+from bhpt.study import State, priced_view
 from bhpt.study.attempts import Attempt
 from bhpt.study.threads import one_thread
 
@@ -191,7 +191,7 @@ def _decided_again(before: State, arm: int, memory: Memory) -> _Again | None:
     policy = policy_named(before.plan.policy)
     if policy is None or arm in before.tried.failing:
         return None
-    looked = look(before)
+    looked = priced_view(before)
     if looked is None:
         return None
     view = replace(looked[0], memory=memory)

@@ -24,7 +24,7 @@ import numpy as np
 
 from bhpt.beliefs.predictor import Ends, Predictor
 from bhpt.domain import BoolArray, FloatArray, IntArray, Memory, Objective, View
-from bhpt.study import State, look
+from bhpt.study import State, priced_view
 from bhpt.study.pricing import Prospects
 from bhpt.study.threads import one_thread
 
@@ -313,9 +313,9 @@ def _drawn(
 def look_at(state: State, amount: float) -> tuple[View, Prospects] | None:
     """The study as it would look with so much more to spend."""
     if not amount:
-        return look(state)
+        return priced_view(state)
     more = replace(state.ledger.budget, amount=amount)
-    return look(replace(state, ledger=state.ledger.add(more)))
+    return priced_view(replace(state, ledger=state.ledger.add(more)))
 
 
 def _candidates(view: View, ends: Ends, most: int) -> IntArray:

@@ -4,7 +4,7 @@ from bhpt.study.codec import NewerVersion, decode_event, encode_event
 from bhpt.study.folding import apply, fold
 from bhpt.study.log import Busy, Conflict, EventLog, Fenced, Journal, Keep, MemoryLog
 from bhpt.study.plan import Plan, Search, Training
-from bhpt.study.pricing import look
+from bhpt.study.pricing import priced_view
 from bhpt.study.state import State
 from bhpt.study.study import AskedUnit, Study
 
@@ -27,5 +27,5 @@ __all__ = [
     "decode_event",
     "encode_event",
     "fold",
-    "look",
+    "priced_view",
 ]

@@ -10,7 +10,7 @@ from bhpt.policies.interface import Decision, Explanation, Policy
 from bhpt.study.candidates import fresh_arms
 from bhpt.study.events import ArmsAdded, Decided, Event, Outlook
 from bhpt.study.folding import apply
-from bhpt.study.pricing import Prospects, Reruns, look, stopping
+from bhpt.study.pricing import Prospects, Reruns, priced_view, stopping
 from bhpt.study.state import State
 from bhpt.study.threads import one_thread
 
@@ -66,7 +66,7 @@ def next_unit(
     fresh = fresh_arms(now)
     if fresh is not None:
         now = apply(now, fresh)
-    looked = look(now, reruns, memory)
+    looked = priced_view(now, reruns, memory)
     if looked is None:
         return None
     view, prospects = looked

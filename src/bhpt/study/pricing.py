@@ -67,7 +67,7 @@ Reruns = Callable[[int], int]
 """Epochs of an arm that would have to be trained again before its next unit."""
 
 
-def look(
+def priced_view(
     state: State, reruns: Reruns | None = None, memory: Memory | None = None
 ) -> tuple[View, Prospects] | None:
     """The view of a state and the prices behind it; None if no unit can be started.
