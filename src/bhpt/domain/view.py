@@ -119,7 +119,9 @@ class View:
 
         None of an arm that is barred.
         """
-        part = np.maximum(left / self.split, np.minimum(self.costs, left))
+        part: float | FloatArray = left
+        if self.split > 1:
+            part = np.maximum(left / self.split, np.minimum(self.costs, left))
         units = np.floor(part / self.costs + _ROUNDING).astype(np.int64)
         units[self.barred] = 0
         return units
