@@ -326,6 +326,7 @@ class Milestones:
     executor: _Cluster
     every: int
     asked: int = 0
+    told: int = 0
     began: float = field(default_factory=time.process_time)
     last: float = field(default_factory=time.process_time)
 
@@ -339,8 +340,9 @@ class Milestones:
     def tell(self) -> None:
         """Say what the last units cost, and which part of the run all of them did."""
         now = time.process_time()
-        each, share = 1e3 * (now - self.last) / self.every, (now - self.began) / self.executor.now()
-        self.last = now
+        each, share = now - self.last, (now - self.began) / self.executor.now()
+        each *= 1e3 / max(self.asked - self.told, 1)
+        self.last, self.told = now, self.asked
         say(f"  {self.asked:6} units: the last {each:6.2f} ms CPU each, {100 * share:5.2f}% of "
             f"{self.executor.now() / 3600:.1f} h so far, {peak_mb():5.0f} MB")  # fmt: skip
 
