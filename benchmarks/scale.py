@@ -22,6 +22,7 @@ import tempfile
 import time
 from bisect import insort
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -228,15 +229,48 @@ def in_memory(events: Sequence[Event], policy: str, units: int) -> Cost:
     return clocked.measured(_WARM)
 
 
-def in_sqlite(events: Sequence[Event], policy: str, units: int, folder: Path) -> Cost:
+def turn_by_turn(studies: Sequence[tuple[Study, Clocked]], units: int) -> list[Cost]:
+    """Ask and tell, a unit of each study in turn: what else the machine does slows all alike."""
+    spans: list[list[tuple[float, float]]] = [[] for _ in studies]
+    for _ in range(_WARM + units):
+        for (study, _), own in zip(studies, spans, strict=True):
+            wall, cpu = time.perf_counter(), time.process_time()
+            unit = study.ask()
+            if unit is None:
+                raise RuntimeError("the study ended before it was measured")
+            study.tell(unit, loss_at(unit.config, unit.done + 1), seconds=1.0)
+            own.append((time.perf_counter() - wall, time.process_time() - cpu))
+    costs = []
+    for (_, clocked), own in zip(studies, spans, strict=True):
+        walls, cpus = zip(*own[_WARM:], strict=True)
+        wall, cpu = 1e3 * statistics.median(walls), 1e3 * statistics.median(cpus)
+        took = 1e3 * statistics.median(clocked.took[_WARM:])
+        costs.append(Cost(wall, cpu, 1e3 * statistics.fmean(cpus), took))
+    return costs
+
+
+def both_in_memory(logs: Sequence[Sequence[Event]], policy: str, units: int) -> list[Cost]:
+    """Ask and tell, nothing is stored."""
+    clocks = [Clocked(make_policy(policy), _WARM + units) for _ in logs]
+    studies = [
+        Study.resume(MemoryLog(log), clocked) for log, clocked in zip(logs, clocks, strict=True)
+    ]
+    return turn_by_turn(list(zip(studies, clocks, strict=True)), units)
+
+
+def both_in_sqlite(
+    logs: Sequence[Sequence[Event]], policy: str, units: int, folder: Path
+) -> list[Cost]:
     """Ask and tell, with a store."""
-    file = folder / "asked.db"
-    create_store(file, events).close()
-    clocked = Clocked(make_policy(policy), _WARM + units)
-    with open_study(file, clocked) as study:
-        ask_tell(study)
-    file.unlink()
-    return clocked.measured(_WARM)
+    with ExitStack() as stack:
+        place = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=folder)))
+        studies = []
+        for number, log in enumerate(logs):
+            file = place / f"asked-{number}.db"
+            create_store(file, log).close()
+            clocked = Clocked(make_policy(policy), _WARM + units)
+            studies.append((stack.enter_context(open_study(file, clocked)), clocked))
+        return turn_by_turn(studies, units)
 
 
 def in_the_loop(events: Sequence[Event], policy: str, units: int, folder: Path) -> Cost:
@@ -433,12 +467,10 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def growth(label: str, measure: Callable[[int], Cost], sizes: Sequence[int]) -> None:
-    """Measure at each length and print the ratio of the last to the first."""
-    costs = []
-    for units in sizes:
-        costs.append(measure(units))
-        say(f"{label:34} at {units:6} units {costs[-1]}")
+def growth(label: str, costs: Sequence[Cost], sizes: Sequence[int]) -> None:
+    """Print what a unit costs at each length, and the ratio of the last to the first."""
+    for units, cost in zip(sizes, costs, strict=True):
+        say(f"{label:34} at {units:6} units {cost}")
     last, first = costs[-1], costs[0]
     say(
         f"{label:34} {sizes[-1]} to {sizes[0]} units: {last.wall / first.wall:.2f} times wall, "
@@ -450,15 +482,14 @@ def driver_time(sizes: Sequence[int], more: int, folder: Path, policies: Sequenc
     """Driver milliseconds a unit, by policy, by kind of space, by kind of loop."""
     for policy in policies:
         for arms, kind in ((1000, "1,000 listed arms"), (None, "open space")):
-            made = {units: events_of(units, arms, policy) for units in sizes}
+            logs = [events_of(units, arms, policy) for units in sizes]
             label = f"{policy}, {kind}"
-            growth(f"{label}, ask/tell",
-                   lambda units, m=made, p=policy: in_memory(m[units], p, more), sizes)  # type: ignore[misc]  # fmt: skip
-            growth(f"{label}, ask/tell+SQLite",
-                   lambda units, m=made, p=policy: in_sqlite(m[units], p, more, folder), sizes)  # type: ignore[misc]  # fmt: skip
-            made = {units: events_of(units, arms, policy, _TRAINER) for units in sizes}
-            growth(f"{label}, driver+SQLite",
-                   lambda units, m=made, p=policy: in_the_loop(m[units], p, more, folder), sizes)  # type: ignore[misc]  # fmt: skip
+            growth(f"{label}, ask/tell", both_in_memory(logs, policy, more), sizes)
+            stored = both_in_sqlite(logs, policy, more, folder)
+            growth(f"{label}, ask/tell+SQLite", stored, sizes)
+            logs = [events_of(units, arms, policy, _TRAINER) for units in sizes]
+            driven = [in_the_loop(log, policy, more, folder) for log in logs]
+            growth(f"{label}, driver+SQLite", driven, sizes)
 
 
 def decisions(more: int) -> None:
