@@ -93,6 +93,10 @@ class FreezeThaw:
         slot: Slot[Mixture] = Slot("posterior", self)
         return view.memory.recall(slot, (view,), lambda: self._condition(view))
 
+    def settings(self, view: View) -> tuple[Hypers, ...]:
+        """The hyper-parameters that the schedule asks for at this moment."""
+        return tuple(setting.hypers for setting in self._fit(view).settings)
+
     def _condition(self, view: View) -> Mixture:
         scaled = self.scale.apply(view.curves, view.untrained)
         fit = self._fit(view)

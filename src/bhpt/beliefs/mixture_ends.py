@@ -60,6 +60,17 @@ class MixtureEnds:
         )
         return self._cut(self.mixture.scaled.loss(found))
 
+    def below(self, losses: FloatArray) -> FloatArray:
+        """Probability that an arm would end at or below so much if no end were cut, [Q, K]."""
+        scaled = self.mixture.scaled
+        value = (losses - scaled.zero) / scaled.height
+        if scaled.log:
+            with np.errstate(divide="ignore"):
+                value = np.log(np.maximum(value, 0.0))
+        apart = (value[:, None] - self._means) / np.maximum(self._deviations, _TINY)
+        found: FloatArray = np.einsum("s,qsk->qk", self.mixture.weights, ndtr(apart))
+        return found
+
     def draws(self, arms: IntArray, size: int, rng: np.random.Generator) -> FloatArray:
         """Joint draws of e_k for some arms, [S, A]."""
         epochs = self.mixture.counts + self.horizon * self.view.unit

@@ -36,6 +36,7 @@ from bhpt.beliefs.shape_evidence import (
     StudySetting,
     StudyTarget,
     by_shape,
+    curve_densities,
     end_priors,
     witness_powers,
 )
@@ -126,7 +127,7 @@ class ShapeBelief:
         return view.memory.recall(slot, (view,), lambda: self._condition(view))
 
     def _condition(self, view: View) -> ShapeMixture:
-        scaled = _SCALE.apply(view.curves, self._level(view))
+        scaled = _SCALE.apply(view.curves, self.level(view))
         memory = self._memory(view)
         grid = self._grid(memory, view.curves.epochs, scaled.start)
         fit = self._fit(view)
@@ -139,6 +140,18 @@ class ShapeBelief:
         )
         weights = np.full(len(parts), 1 / len(parts))
         return ShapeMixture(parts, weights, _relative(scaled), view.curves.epochs)
+
+    def settings(self, view: View) -> tuple[ShapeSetting, ...]:
+        """The settings that the schedule asks for at this moment."""
+        return self._fit(view).settings
+
+    def densities(self, study: StudySetting, rows: ShapeRows) -> FloatArray:
+        """Log p(y_k | θ, κ) of every row, arms apart, [V]."""
+        return curve_densities(rows, study, self.studies.kinds[study.kind])
+
+    def grid(self, view: View, start: float) -> ShapeGrid:
+        """The factorised epochs of the study."""
+        return self._grid(self._memory(view), view.curves.epochs, start)
 
     def _memory(self, view: View) -> ShapeMemory:
         slot: Slot[ShapeMemory] = Slot("shapes", self)
@@ -249,14 +262,14 @@ class ShapeBelief:
         """The curves as they were when settings were last drawn."""
         return view.curves.first(self.sampling.last_fit(len(view.curves.reports)))
 
-    def _level(self, view: View) -> float:
+    def level(self, view: View) -> float:
         """The loss that curves fall from, as it was seen when settings were last drawn."""
         return level_of_first_units(self._fitted(view), view.untrained, view.unit)
 
     def _fit(self, view: View) -> ShapeFit:
         """The settings that the schedule asks for at this moment, from memory or made anew."""
         curves = self._fitted(view)
-        key = _digest(curves, view)
+        key = fit_digest(curves, view)
         memory = self._memory(view)
         if key not in memory.fits:
             memory.fits = {key: self._sampled(view, curves)}
@@ -265,7 +278,7 @@ class ShapeBelief:
     def _sampled(self, view: View, curves: Curves) -> ShapeFit:
         """Slice sample the study, then how alike arms go together."""
         sampling = self.sampling
-        scaled = _SCALE.apply(curves, self._level(view))
+        scaled = _SCALE.apply(curves, self.level(view))
         grid = self._grid(self._memory(view), curves.epochs, scaled.start)
         rows = _projected(grid, curves, scaled, None)
         target = StudyTarget(self.studies, rows, witness_powers(rows.parts), self.telling)
@@ -357,7 +370,7 @@ def _without_own(
     return mean, variance
 
 
-def _digest(curves: Curves, view: View) -> bytes:
+def fit_digest(curves: Curves, view: View) -> bytes:
     """Identifies a fit: the curves it saw, the seed it drew with, what it was told."""
     parts = hashlib.blake2b(digest_size=16)
     seen = curves.losses[:, : curves.longest][curves.observed]

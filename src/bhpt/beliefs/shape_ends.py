@@ -8,11 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtr
 
 from bhpt.beliefs.mixture_ends import lowest_paths, mixture_quantiles
 from bhpt.beliefs.predictor import lowest_possible
 from bhpt.beliefs.shape_mixture import ShapeMixture
 from bhpt.domain import FloatArray, IntArray, View
+
+_SURE = 1e-12  # a smaller deviation is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +38,7 @@ class ShapeEnds:
 
     def mean(self) -> FloatArray:
         """E[e_k], [K]."""
-        return self._cut(self.mixture.scaled.loss(self.mixture.ends(self._epochs).mean))
+        return self.cut(self.mixture.scaled.loss(self.mixture.ends(self._epochs).mean))
 
     def deviation(self) -> FloatArray:
         """Standard deviation of e_k, [K]."""
@@ -54,7 +57,19 @@ class ShapeEnds:
         """Quantiles of e_k, [Q, K]."""
         means, deviations, weights = self.mixture.parts(self._epochs)
         found = mixture_quantiles(means, deviations, weights, np.asarray(probabilities))
-        return self._cut(self.mixture.scaled.loss(np.exp(found)))
+        return self.cut(self.mixture.scaled.loss(np.exp(found)))
+
+    def below(self, losses: FloatArray) -> FloatArray:
+        """Probability that an arm would end at or below so much if no end were cut, [Q, K]."""
+        means, deviations, weights = self.mixture.parts(self._epochs)
+        scaled = self.mixture.scaled
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = np.log(np.maximum((losses - scaled.zero) / scaled.height, 0.0))[:, None]
+            apart = np.where(value > -np.inf, value - means, -np.inf)
+        found: FloatArray = np.einsum(
+            "sk,qsk->qk", weights, ndtr(apart / np.maximum(deviations, _SURE))
+        )
+        return found
 
     def draws(self, arms: IntArray, size: int, rng: np.random.Generator) -> FloatArray:
         """Joint draws of e_k for some arms, [S, A]."""
@@ -71,7 +86,7 @@ class ShapeEnds:
         """The same view, with other horizons in units, [K]."""
         return ShapeEnds(self.view, self.mixture, horizon)
 
-    def _cut(self, losses: FloatArray) -> FloatArray:
+    def cut(self, losses: FloatArray) -> FloatArray:
         """Losses between the floor and what each arm has reached; NaN where neither is finite.
 
         An untrained model is always to be had.

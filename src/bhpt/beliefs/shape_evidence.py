@@ -120,6 +120,24 @@ def by_shape(
     return ByShape(_tempered(log_density, rows, telling), m + after * residual, after)
 
 
+def curve_densities(rows: ShapeRows, study: "StudySetting", shares: FloatArray) -> FloatArray:
+    """Log p(y_k | θ, κ) of every row with all of its epochs counted in full, arms apart, [V].
+
+    Args:
+        rows: The curves.
+        study: θ and κ.
+        shares: π_κ, [G].
+    """
+    among = len(rows.counts)
+    mean, variance = np.full(among, study.mean), np.full(among, study.deviation**2)
+    found = by_shape(rows, study.size, mean, variance, np.inf).log_density
+    found += np.log(np.maximum(shares, _NO_WEIGHT))
+    highest = found.max(axis=1, initial=-np.inf)
+    together = highest + np.log(np.exp(found - highest[:, None]).sum(axis=1))
+    density: FloatArray = together - (rows.counts - rows.moved) * np.log(study.size)
+    return density
+
+
 def _tempered(log_density: FloatArray, rows: ShapeRows, telling: float) -> FloatArray:
     """Log densities with what tells shapes apart to the power η, [V, G]."""
     best = log_density.max(axis=1, keepdims=True)
