@@ -451,3 +451,62 @@ def test_ends_are_losses_between_nothing_and_an_untrained_model() -> None:
     nowhere = ends.within(np.zeros(3, np.int64)).mean()
     np.testing.assert_allclose(nowhere[:2], moment.curves.best_by_arm[:2])
     assert np.isnan(nowhere[2])
+
+
+def falling(*, wiggle: float = 0.0, seed: int = 0) -> FloatArray:
+    """Losses of 40 epochs that fall to a fifth, with noise of so much in their logarithm."""
+    part = np.arange(1, 41) / 40
+    noise = wiggle * np.random.default_rng(seed).standard_normal(40)
+    losses: FloatArray = np.exp(Shape(0.7, 0.04, 0.5, 0.03, 0.003).load(part) * -1.6 + noise)
+    return losses
+
+
+def study_of(curves: list[FloatArray]) -> View:
+    """A study of arms that were trained for so many of 40 epochs; untrained 1."""
+    prefixes = [curve.tolist() for curve in curves]
+    return View(
+        Curves.of(prefixes, 40),
+        1,
+        40.0,
+        np.ones(len(curves)),
+        np.zeros((len(curves), 1)),
+        untrained=1.0,
+    )
+
+
+def test_noise_is_told_from_misfit_arm_by_arm() -> None:
+    """An arm that wiggles is one with noise; its end is not believed much less for it."""
+    seen = 16
+    curves = [falling(seed=k)[:seen] for k in range(5)]
+    found = ShapeBelief(ALONE).condition(study_of([*curves, falling(wiggle=0.05)[:seen]]))
+    rough = np.array([shape.roughness > 0.1 for shape in SHAPES])
+    noisy = np.mean([part.weights[:, rough].sum(axis=1) for part in found.components], axis=0)
+    assert noisy[5] > 0.7
+    assert np.all(noisy[:5] < 0.5 * noisy[5])
+    last = np.full(6, 39)
+    spread = [np.sqrt(p.at(last).within + p.at(last).between) for p in found.components]
+    deviation = np.mean(spread, axis=0)
+    assert deviation[5] < 2.5 * deviation[:5].mean()
+
+
+def test_a_spike_changes_nothing_once_it_is_over() -> None:
+    plain = falling()[:12]
+    spiked = plain.copy()
+    spiked[6] = 50.0
+    spiked[9] = np.nan
+    calm, wild = (ShapeBelief().predict(study_of([one, falling()[:3]])) for one in (plain, spiked))
+    np.testing.assert_allclose(wild.mean(), calm.mean(), rtol=0.05)
+    assert wild.deviation()[0] == pytest.approx(calm.deviation()[0], rel=0.15)
+
+
+def test_a_curve_that_turns_upward_is_one_that_stays_where_it_was() -> None:
+    down = falling()[:10]
+    up = np.concatenate([down, down[-1] * np.exp(0.1 * np.arange(1, 11))])
+    on = falling()[:20]
+    turned, going = (ShapeBelief().predict(study_of([one])) for one in (up, on))
+    now = float(down[-1])
+    assert now >= turned.quantiles((0.95,))[0, 0] > 0.97 * now
+    fallen = 1 - float(turned.mean()[0]) / now
+    expected = 1 - float(ShapeBelief().predict(study_of([down])).mean()[0]) / now
+    assert 0 <= fallen < 0.5 * expected
+    assert going.mean()[0] < turned.mean()[0]

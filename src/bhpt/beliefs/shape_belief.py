@@ -28,6 +28,7 @@ from bhpt.beliefs.asymptotes import Asymptotes
 from bhpt.beliefs.hypers import Hypers, Sampling, Structure
 from bhpt.beliefs.kernels import correlation
 from bhpt.beliefs.likeness import LikenessTarget, Messages, prior_likeness
+from bhpt.beliefs.records import are_records, through_records
 from bhpt.beliefs.scale import Scale, Scaled, level_of_first_units
 from bhpt.beliefs.shape_ends import ShapeEnds
 from bhpt.beliefs.shape_evidence import (
@@ -127,7 +128,7 @@ class ShapeBelief:
         return view.memory.recall(slot, (view,), lambda: self._condition(view))
 
     def _condition(self, view: View) -> ShapeMixture:
-        scaled = _SCALE.apply(view.curves, self.level(view))
+        scaled = scaled_curves(view.curves, self.level(view))
         memory = self._memory(view)
         grid = self._grid(memory, view.curves.epochs, scaled.start)
         fit = self._fit(view)
@@ -278,7 +279,7 @@ class ShapeBelief:
     def _sampled(self, view: View, curves: Curves) -> ShapeFit:
         """Slice sample the study, then how alike arms go together."""
         sampling = self.sampling
-        scaled = _SCALE.apply(curves, self.level(view))
+        scaled = scaled_curves(curves, self.level(view))
         grid = self._grid(self._memory(view), curves.epochs, scaled.start)
         rows = _projected(grid, curves, scaled, None)
         target = StudyTarget(self.studies, rows, witness_powers(rows.parts), self.telling)
@@ -333,6 +334,13 @@ def _projected(
     """Observed curves at the kept epochs, seen through every shape."""
     columns = grid.epochs[grid.epochs <= curves.longest] - 1
     return project_shapes(grid, scaled.values[:, columns], grid.kept(curves.counts), known)
+
+
+def scaled_curves(curves: Curves, level: float) -> Scaled:
+    """Logarithms of the best losses so far, relative to a level, from record to record."""
+    scaled = _SCALE.apply(curves, level)
+    fallen = are_records(curves) & (scaled.values < scaled.start)
+    return replace(scaled, values=through_records(scaled.values, fallen))
 
 
 def _with_empty(grid: ShapeGrid, rows: ShapeRows, more: int) -> ShapeRows:

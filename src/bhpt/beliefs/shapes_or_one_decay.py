@@ -24,7 +24,7 @@ from bhpt.beliefs.hypers import LINEAR_PRIORS, Sampling, Structure, Unknown
 from bhpt.beliefs.mixture import Mixture
 from bhpt.beliefs.mixture_ends import MixtureEnds
 from bhpt.beliefs.scale import Scale
-from bhpt.beliefs.shape_belief import ShapeBelief, fit_digest
+from bhpt.beliefs.shape_belief import ShapeBelief, fit_digest, scaled_curves
 from bhpt.beliefs.shape_ends import ShapeEnds
 from bhpt.beliefs.shape_grid import ShapeGrid, project_shapes
 from bhpt.beliefs.shape_mixture import ShapeMixture
@@ -118,7 +118,7 @@ class ShapesOrOneDecay:
 
     def _evidence(self, before: View, curves: Curves) -> float:
         """Log ratio p_one(D)/p_shapes(D) of the units that curves have beside those of a view."""
-        scaled = Scale("log", running=True).apply(curves, self.shapes.level(before))
+        scaled = scaled_curves(curves, self.shapes.level(before))
         grid = self.shapes.grid(before, scaled.start)
         old, new = _compared(before.curves, curves, before.unit)
         seen = np.arange(scaled.values.shape[1]) < curves.counts[:, None]
