@@ -32,10 +32,10 @@ class Known(Fixed):
     """Shapes with a known study."""
 
 
-def both(power: float = 1.0, share: float = 0.3) -> ShapesOrOneDecay:
+def both(share: float = 0.3) -> ShapesOrOneDecay:
     """Both hypotheses with their numbers known."""
     decay = FreezeThaw(Structure("none", anchored=True), Scale("linear", running=True), HYPERS)
-    return ShapesOrOneDecay(Known(), decay, share, power)
+    return ShapesOrOneDecay(Known(), decay, share)
 
 
 def moments() -> list[View]:
@@ -104,7 +104,7 @@ def test_a_decay_that_cannot_be_factorised_is_impossible() -> None:
 
 def test_the_weight_equals_the_oracle_that_enumerates_the_hypotheses() -> None:
     """Units weigh after an arm's first one, as far as another arm has shown them, too."""
-    belief = both(power=0.7)
+    belief = both()
     odds = np.log(0.3 / 0.7)
     views = moments()
     for before, now in pairwise(views):
@@ -118,14 +118,14 @@ def test_the_weight_equals_the_oracle_that_enumerates_the_hypotheses() -> None:
                 log_density(seen, until, one_decay=one) - log_density(seen, since, one_decay=one)
                 for one in (True, False)
             ]
-            odds += 0.7 * (steps[0] - steps[1])
+            odds += steps[0] - steps[1]
         assert belief.weight(now) == pytest.approx(1 / (1 + np.exp(-odds)), rel=1e-6)
     assert odds != pytest.approx(np.log(0.3 / 0.7))
 
 
 def test_predictions_are_those_of_the_hypotheses_weighed() -> None:
     moment = moments()[5]
-    belief = both(power=0.1, share=0.5)
+    belief = both(share=0.5)
     found = belief.condition(moment)
     assert isinstance(found, WeighedMixture)
     w, horizon = found.weight, np.full(4, 4)
@@ -149,7 +149,7 @@ def test_predictions_are_those_of_the_hypotheses_weighed() -> None:
 
 def test_predicted_ends_are_those_of_the_mixture() -> None:
     moment = moments()[5]
-    belief = both(power=0.1, share=0.5)
+    belief = both(share=0.5)
     ends = belief.predict(moment)
     levels = (0.05, 0.3, 0.5, 0.95)
     assert isinstance(ends, WeighedEnds)
@@ -169,8 +169,8 @@ def test_predicted_ends_are_those_of_the_mixture() -> None:
 
 def test_a_hypothesis_that_is_all_but_excluded_is_left_out() -> None:
     moment = moments()[-1]
-    assert isinstance(both(share=0.001, power=1e-9).condition(moment), ShapeMixture)
-    assert isinstance(both(share=0.999, power=1e-9).condition(moment), Mixture)
+    assert isinstance(both(share=0.001).condition(moment), ShapeMixture)
+    assert isinstance(both(share=0.9999).condition(moment), Mixture)
 
 
 def played(task_name: str, seed: int, units: int) -> tuple[ShapesOrOneDecay, View]:

@@ -13,6 +13,7 @@ from scipy.special import log_ndtr, ndtr
 from bhpt.domain import FloatArray
 
 _SURE = 1e-12  # a smaller deviation is none
+_WIDE = 100.0  # logarithm of a mean from which on it is not computed by itself
 _STEPS = 8  # of Newton's method
 _LEAST_GUESSED, _MOST_GUESSED = 1e-3, 3.0  # bounds of a deviation, as parts of a first guess
 
@@ -87,7 +88,11 @@ def exp_moments(
 
 
 def _below(mean: FloatArray, sigma: FloatArray, s: FloatArray, power: int) -> FloatArray:
-    """E e^{pX} [e^X < c]; by its logarithm nothing overflows, however wide X is."""
-    log_below = power * (mean + 0.5 * power * sigma**2) + log_ndtr(s - power * sigma)
-    below: FloatArray = np.exp(log_below)
+    """E e^{pX} [e^X < c]; where X is very wide by its logarithm, so that nothing overflows."""
+    log_all = np.asarray(power * (mean + 0.5 * power * sigma**2))
+    inside = s - power * sigma
+    wide = log_all > _WIDE
+    below: FloatArray = np.exp(np.where(wide, 0.0, log_all)) * ndtr(inside)
+    if wide.any():
+        below = np.where(wide, np.exp(np.where(wide, log_all + log_ndtr(inside), 0.0)), below)
     return below

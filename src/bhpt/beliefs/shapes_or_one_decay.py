@@ -8,7 +8,7 @@ inferred before it came.
 Notation:
     H        hypotheses;  w  probability of one decay;  D_i  units between fits i and i + 1
     p_H(D_i) = mean over the settings θ of fit i under H of Π_k p(y_k with D_i | θ) / p(y_k | θ)
-    log w/(1 - w) = log w_0/(1 - w_0) + ω Σ_{i ≥ 1} log p_one(D_i)/p_shapes(D_i)
+    log w/(1 - w) = log w_0/(1 - w_0) + Σ_{i ≥ 1} log p_one(D_i)/p_shapes(D_i)
 The first unit only sets the scales: what a hypothesis says of it is its prior's doing.
 An arm that has not moved from the start says nothing of how curves decay.
 """
@@ -35,12 +35,11 @@ from bhpt.domain import Curves, FloatArray, IntArray, Slot, View
 ONE_DECAY = FreezeThaw(
     Structure("matern52", anchored=True),
     Scale("linear", running=True),
-    Unknown(LINEAR_PRIORS, Sampling()),
+    Unknown(LINEAR_PRIORS, Sampling(warm=1, thin=1, step=1.5, always=5, growth=1.5)),
 )
-_SHARE = 0.05  # w_0
-_POWER = 0.25  # ω
-_GIVEN_UP = -6.0  # log odds below which one decay is not looked at any more in a study
-_LEAST_WEIGHT = 0.005  # a hypothesis of less weight is left out of predictions
+_SHARE = 0.2  # w_0
+_GIVEN_UP = -4.6  # log odds below which one decay is not looked at any more in a study
+_LEAST_WEIGHT = 0.01  # a hypothesis of less weight is left out of predictions
 _NEVER = -1e6  # log density where no setting can be factorised
 _NO_WEIGHT = 1e-300
 _ENOUGH = 400  # reports: later ones do not weigh
@@ -54,14 +53,11 @@ class ShapesOrOneDecay:
         shapes: Each arm has a shape of its own.
         one_decay: All arms share one decay.
         share: w_0, how often studies are of one decay.
-        power: ω: units of one study are off both hypotheses in the same direction, so that they
-            are no independent witnesses.
     """
 
     shapes: ShapeBelief = field(default_factory=ShapeBelief)
     one_decay: FreezeThaw = ONE_DECAY
     share: float = _SHARE
-    power: float = _POWER
 
     def predict(self, view: View) -> ShapeEnds | MixtureEnds | WeighedEnds:
         """The ends of all arms within their horizons, as losses."""
@@ -114,7 +110,7 @@ class ShapesOrOneDecay:
             return odds
         none = np.zeros(0, np.int64)
         before = replace(view, curves=curves.first(last), pending=none)
-        return odds + self.power * self._evidence(before, curves)
+        return odds + self._evidence(before, curves)
 
     def _evidence(self, before: View, curves: Curves) -> float:
         """Log ratio p_one(D)/p_shapes(D) of the units that curves have beside those of a view."""

@@ -18,7 +18,7 @@ from bhpt.beliefs.learned.weights import (
     without_names,
 )
 from bhpt.beliefs.scale import Scale
-from bhpt.beliefs.shape_belief import ShapeBelief
+from bhpt.beliefs.shapes_or_one_decay import ShapesOrOneDecay
 from bhpt.domain import Misuse
 from bhpt.policies.bhpt import Bhpt
 from bhpt.policies.default import DefaultPolicy
@@ -76,6 +76,11 @@ def wary_belief() -> FreezeThaw:
     return FreezeThaw(*OUR_BELIEF, Unknown(LOG_PRIORS, WARM, second_opinion=True))
 
 
+def shapes_belief() -> ShapesOrOneDecay:
+    """A shape for each arm, or one decay for all, as what comes says."""
+    return ShapesOrOneDecay()
+
+
 def _nameless(learned: Learned) -> StagedPolicy:
     """The part of the default that needs no names."""
     early = NarrowedPolicy(Bhpt(our_belief(), shown=learned.predictor))
@@ -128,17 +133,17 @@ ENTRIES = (
     PolicyEntry(
         "bhpt-shapes",
         "bhpt, each arm with a shape of its own",
-        lambda: NarrowedPolicy(Bhpt(ShapeBelief(), spared=0.02)),
+        lambda: NarrowedPolicy(Bhpt(shapes_belief(), spared=0.02)),
     ),
     PolicyEntry(
         "bhpt-eps-shapes",
         "bhpt-eps, likewise",
-        lambda: NarrowedPolicy(Bhpt(ShapeBelief(), epsilon=0.5, priced=True)),
+        lambda: NarrowedPolicy(Bhpt(shapes_belief(), epsilon=0.5, priced=True)),
     ),
     PolicyEntry(
-        "next-unit-shapes", "next-unit, likewise", lambda: NarrowedPolicy(NextUnit(ShapeBelief()))
+        "next-unit-shapes", "next-unit, likewise", lambda: NarrowedPolicy(NextUnit(shapes_belief()))
     ),
-    PolicyEntry("plans-shapes", "plans, likewise", lambda: NarrowedPolicy(Plans(ShapeBelief()))),
+    PolicyEntry("plans-shapes", "plans, likewise", lambda: NarrowedPolicy(Plans(shapes_belief()))),
     PolicyEntry("random", "random arms, each to the end", lambda: Scheduled(random_search)),
     PolicyEntry("hyperband", "η = 3, promotions resume", lambda: Scheduled(hyperband)),
     PolicyEntry(
