@@ -9,6 +9,7 @@ from bhpt.beliefs.learned.ends import LearnedPredictor, horizons
 from bhpt.beliefs.learned.weights import shipped
 from bhpt.beliefs.predictor import Ends
 from bhpt.beliefs.shape_belief import ShapeBelief
+from bhpt.beliefs.shapes_or_one_decay import ShapesOrOneDecay
 from bhpt.domain import View
 from bhpt.policies.registry import our_belief, paper_belief, wary_belief
 from bhpt.testing import PredictorContract
@@ -21,6 +22,7 @@ MAKERS: dict[str, MakePredictor] = {
     "wary": wary_belief,
     "paper": paper_belief,
     "shapes": ShapeBelief,
+    "shapes or one decay": ShapesOrOneDecay,
 }
 LEARNED = LearnedPredictor(shipped("ends"))
 ASKED = (0.05, 0.25, 0.5, 0.75, 0.95)

@@ -20,7 +20,6 @@ import numpy as np
 from bhpt.beliefs.learned.ends import LearnedPredictor
 from bhpt.beliefs.learned.weights import read_weights, shipped
 from bhpt.beliefs.predictor import Predictor
-from bhpt.beliefs.shape_belief import ShapeBelief
 from bhpt.bench.baselines.truth import Truth, freeze_thaw_belief, true_belief
 from bhpt.bench.catalogue import load
 from bhpt.bench.peers.calibration import Calibration
@@ -28,7 +27,7 @@ from bhpt.bench.peers.suites import Suite
 from bhpt.bench.tasks import Task
 from bhpt.bench.workers import workers
 from bhpt.domain import Curves, FloatArray, IntArray, Misuse, View
-from bhpt.policies.registry import our_belief, paper_belief, wary_belief
+from bhpt.policies.registry import our_belief, paper_belief, shapes_belief, wary_belief
 
 PARTS = (0.05, 0.1, 0.2, 0.4)
 INTERVAL = (0.05, 0.5, 0.95)  # a 90% interval with the median between its ends
@@ -45,7 +44,7 @@ PREDICTORS: dict[str, Callable[[Truth | None], Predictor]] = {
     "gaussian": lambda _: our_belief(),
     "wary": lambda _: wary_belief(),
     "paper": lambda _: paper_belief(),
-    "shapes": lambda _: ShapeBelief(),
+    "shapes": lambda _: shapes_belief(),
     "freeze-thaw": lambda _: freeze_thaw_belief(None),
     "truth": _true,
 }
