@@ -10,11 +10,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bhpt.beliefs.shape_belief import ShapeBelief
+from bhpt.beliefs.shapes_or_one_decay import ShapesOrOneDecay
 from bhpt.bench.catalogue import load
 from bhpt.bench.tasks import Task
 from bhpt.domain import Curves, Memory, View
 from bhpt.policies.bhpt import Bhpt, action_values, horizon_epochs
+from bhpt.policies.registry import shapes_belief
 
 TASK, BUDGET, SEED = "arch2_cifar10@6", 24, 1
 MOMENTS = (4, 12, 20)  # units spent
@@ -38,7 +39,7 @@ def view_after(task: Task, curves: Curves, memory: Memory) -> View:
 
 def draw(out: Path) -> None:
     """Play the run, and draw a column for each moment."""
-    task, belief, memory = load(TASK, SEED), ShapeBelief(), Memory()
+    task, belief, memory = load(TASK, SEED), shapes_belief(), Memory()
     policy = Bhpt(belief)
     curves = Curves.empty(task.arms, task.epochs)
     figure = Figure(figsize=(12.5, 6.6), layout="constrained")
@@ -61,7 +62,7 @@ def draw(out: Path) -> None:
     figure.savefig(out.with_suffix(".png"), dpi=90)
 
 
-def draw_curves(axis: Axes, task: Task, view: View, belief: ShapeBelief, arm: int) -> None:
+def draw_curves(axis: Axes, task: Task, view: View, belief: ShapesOrOneDecay, arm: int) -> None:
     """Observed curves and where each is predicted to end, with 90% intervals."""
     ends = belief.predict(view)
     low, middle, high = ends.quantiles((0.05, 0.5, 0.95))
@@ -89,7 +90,7 @@ def draw_curves(axis: Axes, task: Task, view: View, belief: ShapeBelief, arm: in
     axis.spines[["top", "right"]].set_visible(False)
 
 
-def draw_values(axis: Axes, task: Task, view: View, belief: ShapeBelief, arm: int) -> None:
+def draw_values(axis: Axes, task: Task, view: View, belief: ShapesOrOneDecay, arm: int) -> None:
     """Q of every arm, the lowest first."""
     mixture = belief.condition(view)
     values = mixture.scaled.loss(action_values(mixture, horizon_epochs(view, view.horizon)))
