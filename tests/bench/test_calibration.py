@@ -10,6 +10,7 @@ from scipy.stats import binom
 from typer.testing import CliRunner
 
 from bhpt.beliefs.mixture_ends import MixtureEnds, mixture_quantiles
+from bhpt.beliefs.shape_belief import ShapeBelief
 from bhpt.bench.calibration import (
     INTERVAL,
     PARTS,
@@ -24,7 +25,7 @@ from bhpt.bench.synthetic import synthetic
 from bhpt.bench.tasks import Task
 from bhpt.cli.main import app
 from bhpt.domain import FloatArray, Misuse, View
-from bhpt.policies.registry import our_belief, shapes_belief
+from bhpt.policies.registry import our_belief
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,5 +177,5 @@ def test_intervals_of_the_belief_with_shapes_hold_what_they_promise(units: int) 
         for seed in range(4):
             task = load(name, seed, None, 50)
             part = units * task.unit / task.epochs
-            found.append(score(task, shapes_belief(), seed, part).coverage)
+            found.append(score(task, ShapeBelief(), seed, part).coverage)
     assert 0.8 <= np.mean(found) <= 0.97
