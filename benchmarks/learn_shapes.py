@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bhpt.beliefs.shape_belief import scaled_curves
+from bhpt.beliefs.scale import Scale
 from bhpt.beliefs.shape_evidence import StudyPrior, StudySetting, StudyTarget, by_shape
 from bhpt.beliefs.shape_grid import ShapeRows, make_shape_grid, project_shapes
 from bhpt.beliefs.shapes import Shape
@@ -63,7 +63,7 @@ def rows_of(task: Task) -> ShapeRows:
     counts = np.full(task.arms, task.epochs)
     reports = np.stack([everyone, counts], axis=1)
     curves = Curves(task.arms, task.epochs, everyone, task.losses, counts, reports)
-    scaled = scaled_curves(curves, task.untrained)
+    scaled = Scale("log", running=True).apply(curves, task.untrained)
     grid = make_shape_grid(CANDIDATES, task.epochs, scaled.start)
     return project_shapes(grid, scaled.values[:, grid.epochs - 1], grid.kept(counts))
 
@@ -171,9 +171,7 @@ TEMPLATE = '''\
 """Which shapes curves have, by kind of study: numbers learned from tables of real curves.
 
 Made by `python -m benchmarks.learn_shapes` from curves of LCBench, TaskSet, DeepOBS, NAS-Bench-NLP,
-neural translation and XGBoost, and of six tables of each of nine kinds of small jobs (contrastive,
-diffusion, factorisation, fine_tuning, forecasting, hist_boosting, linear_sgd, net, rl_ppo of
-`benchmarks.policy`); none of the tables that this package ships is among them.
+neural translation and XGBoost; none of the tables that this package ships is among them.
 """
 
 import numpy as np
