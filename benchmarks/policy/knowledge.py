@@ -41,7 +41,7 @@ from bhpt.spaces.tokens import COLUMNS, NAME_HASH, column, hashed_name
 
 NETWORKS = 4
 TOLD = OPINIONS - 1  # what a network says; how far they are apart is the last opinion
-HIDDEN = 32
+HIDDEN = 64
 BATCH = 48  # arms of one task
 TASKS = 6  # in a batch of one network
 # how often a batch takes a task of each suite, relative to the others in the pool

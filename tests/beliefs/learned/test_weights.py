@@ -24,19 +24,19 @@ from bhpt.domain import Curves, FloatArray, View
 from bhpt.spaces.tokens import COLUMNS, TOKEN_NAMES
 
 HIDDEN = 64
-KNOWLEDGE = 32  # hidden units of the networks that read names
+KNOWLEDGE = 64  # hidden units of the networks that read names
 NETWORKS = 4  # of them
 # after training print these anew: .venv/bin/python -m tests.beliefs.learned.test_weights
-LIKED = [-15.65029, -33.46217, -44.89349, -39.93321, -36.90369, -22.47416]
+LIKED = [-20.11283, -36.60196, -48.0532, -44.03053, -45.81011, -37.14899]
 BINS = [
-    [-2.16073, -6.59799, -1.87176],
-    [-5.9348, -9.32267, -0.96642],
-    [-1.85789, -5.76995, 1.92446],
-    [1.4969, -2.67789, -1.44363],
-    [0.36922, -4.1862, -1.72764],
-    [0.52993, -3.98409, -1.80071],
+    [-2.90015, -6.62128, -0.6073],
+    [-7.88776, -11.33051, -0.53659],
+    [-2.7921, -7.13992, 2.20301],
+    [1.32113, -2.67107, 0.28778],
+    [0.81659, -3.43463, -1.82904],
+    [1.0061, -3.20906, -1.78306],
 ]  # three of the bins of each arm
-EXPECTED = [-0.23493, 0.01898, 0.19968, 0.09835, -0.02659, -0.05548]
+EXPECTED = [-0.29048, -0.01724, 0.60507, -0.26188, 0.06793, -0.10341]
 
 
 def moment() -> View:
