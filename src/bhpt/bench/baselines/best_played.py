@@ -5,7 +5,7 @@ Every so often each policy is played to the end of the budget in the same draws 
 policy decides before anything is known, and wherever no other is surely better.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,14 +17,8 @@ from bhpt.policies.played import draw_worlds_of_all, play_all
 
 _GONE = 0.1  # part of what was left after which it looks again
 _SEED = 4
-
-
-@dataclass
-class _Followed:
-    """Which policy is followed, and down to how much that is left."""
-
-    policy: int = 0
-    until: float = np.inf
+_TINY = 1e-9
+_NONE = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +38,14 @@ class BestPlayed:
     sure: float = 0.0
 
     def decide(self, view: View) -> Decision | None:
-        """The decision of the policy that is followed."""
-        followed = view.memory.recall(Slot("followed", id(self)), (), _Followed)
-        if np.isfinite(view.curves.best) and view.left <= followed.until:
-            followed.policy = self._best(view)
-            followed.until = (1 - _GONE) * view.left
-        return self.policies[followed.policy].decide(view)
+        """The decision of the policy that the last look was in favour of."""
+        then = _last_look(view)
+        if not np.isfinite(then.curves.best):
+            return self.policies[0].decide(view)
+        slot: Slot[int] = Slot("followed", self)
+        shown = (then.curves.counts, then.curves.visited, then.curves.losses)
+        followed = view.memory.recall(slot, shown, lambda: self._best(then))
+        return self.policies[followed].decide(view)
 
     def _best(self, view: View) -> int:
         """The policy to follow from here."""
@@ -63,3 +59,17 @@ class BestPlayed:
         error = behind.std(axis=1, ddof=1) / np.sqrt(self.draws)
         mean = behind.mean(axis=1)
         return int(np.argmin(np.where(mean < -self.sure * error, mean, 0.0)))
+
+
+def _last_look(view: View) -> View:
+    """The view at the last look: they come when what is left falls below 1, .9, .81, .. of all.
+
+    It follows from the view alone, as if there was one worker and units always cost what they cost
+    now.
+    """
+    reports = view.curves.reports
+    spent = view.costs[view.curves.visited[reports[:, 0]]]
+    left = view.left + np.concatenate([np.cumsum(spent[::-1])[::-1], [0.0]])  # before each report
+    level = np.floor(np.log(np.maximum(left, _TINY) / left[0]) / np.log(1 - _GONE))
+    at = int(np.argmax(level == level[-1]))
+    return replace(view, curves=view.curves.first(at), left=float(left[at]), pending=_NONE)
