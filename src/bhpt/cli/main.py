@@ -31,7 +31,9 @@ COMMANDS = (
         "List, compare or archive the studies of a folder or a server.",
     ),
     CommandEntry(
-        "forecast", "bhpt.cli.forecast:forecast", "Say what more budget is expected to buy."
+        "forecast",
+        "bhpt.cli.forecast:forecast",
+        "Say what more budget is expected to buy, or which policy would use it best.",
     ),
     CommandEntry(
         "export",
