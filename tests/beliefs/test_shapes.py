@@ -366,7 +366,7 @@ def test_a_slow_curve_is_foreseen_to_fall_on_and_a_flat_one_is_not() -> None:
 
 
 def test_an_arm_that_learns_nothing_is_not_hoped_for() -> None:
-    assert one_shape(lambda x: 0.0 * x, 10).mean() > -0.1
+    assert np.all(one_shape(lambda x: 0.0 * x, 10) > -0.3)
 
 
 def test_kinds_are_distributions_and_the_unlike_ones_cover_every_decay() -> None:
