@@ -18,6 +18,7 @@ from bhpt.reports.worlds import (
     DRAWS,
     Outcome,
     Played,
+    added_amount,
     draw_worlds,
     look_at,
     no_better,
@@ -109,10 +110,7 @@ def _amounts(state: State, more: Sequence[str | Budget]) -> list[float]:
     """Nothing more, then what was named, each once, in order."""
     budget = state.ledger.budget
     if more:
-        parsed = [Budget.parse(text, budget.price_per_hour) for text in more]
-        for one in parsed:
-            budget.plus(one)  # refuses another kind
-        named = [one.amount for one in parsed]
+        named = [added_amount(state, one) for one in more]
     else:
         unit = state.plan.training.unit
         named = [budget.rules.rounded(part * budget.amount, unit) for part in _PARTS]

@@ -20,14 +20,13 @@ from bhpt.policies.played import PlayedStudy, draw_worlds_of_all, play_all
 from bhpt.policies.registry import make_policy
 from bhpt.policies.study_predictor import policy_named, predictor_of
 from bhpt.reports.hindsight import part_of, trust
-from bhpt.reports.worlds import GainTrust, look_at
+from bhpt.reports.worlds import GainTrust, added_amount, look_at
 from bhpt.storage import read_store
-from bhpt.study import State, fold
+from bhpt.study import State
 from bhpt.study.html_summary import table_html
 from bhpt.study.threads import one_thread
 
 _SEED = 3
-_TAIL = 0.05  # of the draws end lower than the low end of an interval
 _DECISIONS = 3000  # of one policy in all draws together: some ten seconds
 _FEWEST, _MOST = 8, 48  # draws
 
@@ -118,7 +117,7 @@ def compare_policies(
         Misuse: There is no such study or policy, or the study has nothing to predict from.
     """
     with read_store(study) as reader:
-        state = fold(event for event, _ in reader.stream())
+        state = reader.folded().state
     return compared(state, policies, more, draws)
 
 
@@ -133,7 +132,7 @@ def compared(
     if not names:
         raise Misuse("name at least one policy to play, such as default,asha")
     made = [make_policy(name) for name in names]
-    added = _added(state, more)
+    added = 0.0 if more is None else added_amount(state, more)
     view = _view(state, added)
     predictor = predictor_of(policy_named(state.plan.policy))
     size = _draws(view) if draws is None else draws
@@ -156,16 +155,6 @@ def compared(
         draws=size,
         objective=objective,
     )
-
-
-def _added(state: State, more: str | Budget | None) -> float:
-    """How much is added to what is left."""
-    if more is None:
-        return 0.0
-    budget = state.ledger.budget
-    parsed = Budget.parse(more, budget.price_per_hour)
-    budget.plus(parsed)  # refuses another kind
-    return parsed.amount
 
 
 def _view(state: State, added: float) -> View:
@@ -199,7 +188,6 @@ def _outcomes(
         _outcome(
             names[place],
             raw[place],
-            losses[place],
             behind[place],
             float(np.mean([one.arms for one in played[place]])),
             gains,
@@ -211,7 +199,6 @@ def _outcomes(
 
 def _outcome(
     name: str,
-    raw: FloatArray,
     losses: FloatArray,
     behind: FloatArray,
     arms: float,
@@ -219,8 +206,7 @@ def _outcome(
     objective: Objective,
 ) -> PolicyOutcome:
     """What one policy reached in all draws, [S] each."""
-    mean = min(float(losses.mean()), gains.best)
-    low = min(gains.low(float(np.quantile(raw, _TAIL))), mean)
+    mean, low = gains.expected(losses)
     ends = sorted(objective.from_loss(loss) for loss in (low, gains.best))
     return PolicyOutcome(
         policy=name,

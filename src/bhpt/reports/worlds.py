@@ -24,6 +24,7 @@ import numpy as np
 
 from bhpt.beliefs.predictor import Ends, Predictor
 from bhpt.domain import BoolArray, FloatArray, IntArray, Memory, Objective, View
+from bhpt.domain.budget import Budget
 from bhpt.study import State, priced_view
 from bhpt.study.pricing import Prospects
 from bhpt.study.threads import one_thread
@@ -157,6 +158,16 @@ class GainTrust:
         gain = max(self.best - loss, 0.0)
         return max(min(loss, self.best) + (1 - _WIDE * self.trust) * gain, self.floor)
 
+    def expected(self, losses: FloatArray) -> tuple[float, float]:
+        """The mean of the losses that draws end with, and the low end of their interval.
+
+        Args:
+            losses: As predicted, one a draw, [S].
+        """
+        mean = min(float(self.of(losses).mean()), self.best)  # it may be rounded
+        low = float(self.low(float(np.quantile(losses, _TAIL))))
+        return mean, min(low, mean)
+
 
 @dataclass(frozen=True, eq=False)
 class Worlds:
@@ -211,9 +222,8 @@ class Worlds:
 
     def outcome(self, amount: float, played: "Played") -> "Outcome":
         """What an amount brings, with gains scaled by the trust."""
-        mean = min(float(self.gain_trust.of(played.losses).mean()), self.best)  # it may be rounded
-        low = float(self.gain_trust.low(float(np.quantile(played.losses, _TAIL))))
-        return Outcome(amount, mean, min(low, mean), self.best, played.arms)
+        mean, low = self.gain_trust.expected(played.losses)
+        return Outcome(amount, mean, low, self.best, played.arms)
 
     def trusting(self, trust: float) -> "Worlds":
         """The same worlds, with gains trusted so far."""
@@ -308,6 +318,18 @@ def _drawn(
     paths[:, :, 0] = best
     gain_trust = GainTrust(best, trust, view.curves.lowest_possible)
     return Worlds(view, prospects, ends, best, state.session_workers, arms, paths, gain_trust)
+
+
+def added_amount(state: State, more: str | Budget) -> float:
+    """How much a budget adds to that of a study.
+
+    Raises:
+        Misuse: It is no budget, or of another kind.
+    """
+    budget = state.ledger.budget
+    parsed = Budget.parse(more, budget.price_per_hour)
+    budget.plus(parsed)  # refuses another kind
+    return parsed.amount
 
 
 def look_at(state: State, amount: float) -> tuple[View, Prospects] | None:

@@ -5,8 +5,6 @@ they are decoded only when somebody looks at one. A study that is read from its 
 most of its attempts so.
 """
 
-import json
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,15 +15,13 @@ from pyrsistent import PVector, pvector
 
 from bhpt.domain import Misuse, Unit
 from bhpt.domain.reports import Metrics
-from bhpt.study.codec import from_plain, to_plain
+from bhpt.study.codec import compressed, decompressed, from_plain, to_plain
 from bhpt.study.events import Outlook
 
 AttemptStatus = Literal["open", "observed", "failed"]
 
 PACKED = 512
 """Attempts in a pack."""
-
-_LEVEL = 1  # of compression: higher ones take several times as long
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +116,14 @@ class AttemptPack:
     @classmethod
     def of(cls, attempts: Sequence[Attempt]) -> "AttemptPack":
         """Pack attempts."""
-        text = json.dumps([to_plain(one) for one in attempts], separators=(",", ":"))
-        return cls(zlib.compress(text.encode(), _LEVEL))
+        return cls(compressed([to_plain(one) for one in attempts]))
 
     @cached_property
     def attempts(self) -> tuple[Attempt, ...]:
         """The attempts, decoded when somebody looks."""
         try:
-            plain = json.loads(zlib.decompress(self.data))
-            found: tuple[Attempt, ...] = from_plain(tuple[Attempt, ...], plain)
-        except (ValueError, TypeError, KeyError, zlib.error) as error:
+            found: tuple[Attempt, ...] = from_plain(tuple[Attempt, ...], decompressed(self.data))
+        except (ValueError, TypeError, KeyError) as error:
             raise Misuse(
                 f"the study is damaged: packed attempts cannot be read ({error})"
             ) from None

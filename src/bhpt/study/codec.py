@@ -7,6 +7,7 @@ the version of its form; an unknown event or field means that a newer version wr
 import json
 import math
 import types
+import zlib
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -71,6 +72,25 @@ def from_plain(kind: Any, plain: Any) -> Any:  # noqa: ANN401  # a type, or what
     return _decoder(kind)(plain)
 
 
+def compressed(plain: Any) -> bytes:  # noqa: ANN401  # what JSON can hold
+    """What JSON can hold as compressed bytes."""
+    text = json.dumps(plain, separators=(",", ":"), allow_nan=False)
+    return zlib.compress(text.encode(), _LEVEL)
+
+
+def decompressed(data: bytes) -> Any:  # noqa: ANN401  # what JSON can hold
+    """What `compressed` made bytes of.
+
+    Raises:
+        ValueError: The bytes are something else.
+    """
+    try:
+        return json.loads(zlib.decompress(data))
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+
+
+_LEVEL = 1  # of compression: higher ones take several times as long
 _AS_IT_IS = frozenset({int, str, bool, type(None)})
 
 

@@ -9,7 +9,6 @@ Notation:
 """
 
 import json
-import zlib
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from types import MappingProxyType
@@ -22,7 +21,7 @@ from bhpt.domain.ledger import Ledger
 from bhpt.spaces import Config
 from bhpt.study.arm_list import ArmList
 from bhpt.study.attempts import Attempt, AttemptList, AttemptPack
-from bhpt.study.codec import from_plain, to_plain
+from bhpt.study.codec import compressed, decompressed, from_plain, to_plain
 from bhpt.study.events import SessionStarted
 from bhpt.study.plan import Plan
 from bhpt.study.state import Best, Child, State
@@ -31,8 +30,6 @@ from bhpt.study.unit_size import ReportedUnit
 
 VERSION = 1
 """Of what is stored. Raise it when a field of the state or a rule of the fold changes."""
-
-_LEVEL = 1  # of compression
 
 
 class Unreadable(Exception):
@@ -216,8 +213,8 @@ def encode_state(state: State) -> bytes:
     Args:
         state: The study; best `with_packs`.
     """
-    text = json.dumps(to_plain(_Stored.of(state)), separators=(",", ":"), allow_nan=False)
-    parts = [zlib.compress(text.encode(), _LEVEL), *(one.data for one in state.attempts.packs)]
+    own = compressed(to_plain(_Stored.of(state)))
+    parts = [own, *(one.data for one in state.attempts.packs)]
     return b"\n".join([json.dumps([len(part) for part in parts]).encode(), b"".join(parts)])
 
 
@@ -233,7 +230,7 @@ def decode_state(data: bytes, plan: Plan) -> State:
         parts = [rest[start:end] for start, end in pairwise(ends)]
         if ends[-1] != len(rest):
             raise ValueError("it is cut short")
-        stored: _Stored = from_plain(_Stored, json.loads(zlib.decompress(parts[0])))
+        stored: _Stored = from_plain(_Stored, decompressed(parts[0]))
         return stored.state(plan, tuple(map(AttemptPack, parts[1:])))
-    except (ValueError, TypeError, KeyError, IndexError, zlib.error, Misuse) as error:
+    except (ValueError, TypeError, KeyError, IndexError, Misuse) as error:
         raise Unreadable(str(error)) from error

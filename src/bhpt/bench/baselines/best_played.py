@@ -2,7 +2,7 @@
 
 Every so often each policy is played to the end of the budget in the same draws of how curves go on
 (`policies.played`), and the one with the lowest mean end decides until the next look. The first
-policy decides before anything is known, and wherever no other is surely better.
+policy decides before anything is known.
 """
 
 from dataclasses import dataclass, replace
@@ -26,16 +26,14 @@ class BestPlayed:
     """Follows the policy that ends best when all are played on.
 
     Attributes:
-        policies: Those to choose from; the first is the one to leave only for a better one.
+        policies: Those to choose from; of equally good ones the first.
         predictor: Draws how curves go on.
         draws: How many worlds a look plays.
-        sure: Standard errors by which another policy must be ahead of the first.
     """
 
     policies: tuple[Policy, ...]
     predictor: Predictor
     draws: int = 8
-    sure: float = 0.0
 
     def decide(self, view: View) -> Decision | None:
         """The decision of the policy that the last look was in favour of."""
@@ -55,10 +53,7 @@ class BestPlayed:
             return 0
         played = play_all(view, self.policies, worlds)
         losses = np.array([[one.loss for one in row] for row in played])
-        behind = losses - losses[0]
-        error = behind.std(axis=1, ddof=1) / np.sqrt(self.draws)
-        mean = behind.mean(axis=1)
-        return int(np.argmin(np.where(mean < -self.sure * error, mean, 0.0)))
+        return int(np.argmin((losses - losses[0]).mean(axis=1)))
 
 
 def _last_look(view: View) -> View:
