@@ -57,6 +57,33 @@ def test_it_predicts_news_and_takes_a_small_part_of_the_time(
     assert clock.asked == 3
 
 
+def test_it_keeps_up_with_a_budget_that_is_spent_quickly(clock: Clock) -> None:
+    study = told("20 epochs", units=4)
+    live = LivePrediction(None, Memory(), clock.now)
+    live(study.state)
+    for asked, seconds in ((1, 8.0), (2, 0.0), (2, 6.0), (2, 0.5), (3, 0.5)):
+        unit = study.ask()
+        assert unit is not None
+        study.tell(unit, 0.5, seconds=1.0)
+        clock.time += seconds
+        live(study.state)
+        # a tenth of the budget, two units, and 1 / 0.15 seconds for each that predicting took
+        assert clock.asked == asked
+
+
+def test_it_predicts_again_once_the_study_is_better_than_predicted(clock: Clock) -> None:
+    study = told("200 epochs", units=4)
+    live = LivePrediction(None, Memory(), clock.now)
+    live(study.state)
+    for loss, asked in ((0.25, 1), (0.15, 2)):
+        unit = study.ask()
+        assert unit is not None
+        study.tell(unit, loss, seconds=1.0)
+        clock.time += 7.0
+        live(study.state)
+        assert clock.asked == asked
+
+
 def test_an_older_prediction_is_never_worse_than_the_best_so_far(
     clock: Clock,
 ) -> None:

@@ -23,6 +23,9 @@ from bhpt.study import State
 _INTERVAL = (0.05, 0.95)
 _GROWN = 1.2  # the trust is computed again when there are so many times the reports
 _SHARE = 0.05  # of the time may be spent on predictions for a live view
+_STEP = 0.1  # of the budget: by then a view of a short study should show another prediction
+_MOST = 0.15  # of the time may be spent to keep up with the budget
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,9 @@ class LivePrediction:
     """Predictions for a view that is drawn again and again.
 
     A prediction is made again when there is something new, and never so often that it takes more
-    than a small part of the time.
+    than a small part of the time; a larger part where a tenth of the budget was spent since the
+    last one, or where the study is better already than was predicted. What past predictions came
+    to is looked at within the small part only.
 
     Args:
         policy: Name of the policy that decides, if not the one that the study remembers.
@@ -140,6 +145,8 @@ class LivePrediction:
         self._now = now
         self._seen: tuple[int, int] | None = None
         self._again_at = float("-inf")
+        self._keep_up_at = float("-inf")
+        self._keep_up_from = float("inf")
         self._latest: StudyPrediction | None = None
         self._predictor: Predictor | None = None
         self._believed = 0.0
@@ -149,16 +156,37 @@ class LivePrediction:
         """The latest prediction, a new one if it is time for it."""
         seen = (len(state.attempts), state.reports)
         started = self._now()
-        if seen == self._seen or started < self._again_at:
+        if seen == self._seen or not (started >= self._again_at or self._behind(state, started)):
             if self._latest is None or state.best is None:
                 return self._latest
             return self._latest.at_best(state.best.loss)
         if self._predictor is None:
             self._predictor = predictor_named(self._policy or state.plan.policy)
-        if state.reports >= self._again_after:
+        if started >= self._again_at and state.reports >= self._again_after:
             self._believed = trust(state, self._predictor)
             self._again_after = int(_GROWN * state.reports) + 1
+        trusted = self._now()
         self._latest = predict_study(state, self._predictor, self._memory, self._believed)
         ended = self._now()
-        self._seen, self._again_at = seen, ended + (ended - started) / _SHARE
+        self._seen = seen
+        self._again_at = ended + (ended - started) / _SHARE
+        self._keep_up_at = ended + (ended - trusted) / _MOST
+        self._keep_up_from = _used(state) + _STEP - _ROUNDING
         return self._latest
+
+    def _behind(self, state: State, now: float) -> bool:
+        """Whether the last prediction no longer fits, and another is cheap.
+
+        It does not where much of the budget was spent since, or where the study is already better
+        than it was expected to end.
+        """
+        if now < self._keep_up_at:
+            return False
+        latest, best = self._latest, state.best
+        passed = latest is not None and best is not None and best.loss < latest.final.middle
+        return passed or _used(state) >= self._keep_up_from
+
+
+def _used(state: State) -> float:
+    """The part of the budget that is spent."""
+    return state.ledger.used / state.ledger.budget.amount
