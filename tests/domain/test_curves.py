@@ -160,6 +160,13 @@ def test_the_price_of_a_unit_is_that_of_arms_that_can_run_one() -> None:
     assert nobody.units_left == 0
 
 
+def test_units_left_are_those_of_all_workers() -> None:
+    """A deadline leaves each of four workers 9 s, a total of 9 is shared by them."""
+    fresh = Curves.empty(3, 40)
+    assert view(curves=fresh, costs=np.full(3, 2.0), left=9.0, lanes=4).units_left == 16
+    assert view(curves=fresh, costs=np.full(3, 2.0), left=9.0, split=4).units_left == 4
+
+
 def test_ten_tenths_are_one() -> None:
     tenth = view(costs=np.full(3, 0.1), left=sum([0.1] * 10), curves=Curves.empty(3, 100))
     np.testing.assert_array_equal(tenth.horizon, [10, 10, 10])

@@ -70,6 +70,16 @@ def test_a_large_budget_asks_for_it_every_second_unit() -> None:
     assert decided(view_of("learning_rate", 42.0, 1)) == 7
 
 
+def test_time_left_is_that_of_all_workers() -> None:
+    """Two workers with 15 units each until the deadline have more than a full training left."""
+    several = [replace(view_of("learning_rate", 15.0, done), lanes=2) for done in range(3)]
+    assert [decided(view) for view in several] == [7, 7, 5]
+    late = [replace(view_of("learning_rate", 10.0, done), lanes=2) for done in range(3)]
+    assert [decided(view) for view in late] == [7, 7, 7]
+    many = [replace(view_of("learning_rate", 12.0, done), lanes=4) for done in range(4)]
+    assert [decided(view) for view in many] == [7, 5] * 2
+
+
 def test_a_second_opinion_that_promises_nothing_is_not_taken() -> None:
     silent = replace(POLICY, second=Says(None))
     assert decided(view_of("learning_rate", 30.0, 2), silent) == 7

@@ -101,6 +101,26 @@ def test_a_unit_in_flight_is_pending_and_reserved() -> None:
     assert study.in_flight == tuple(asked)
 
 
+def test_an_arm_in_flight_is_not_priced_as_if_it_had_to_be_trained_again() -> None:
+    """Its trainer is at work, so nobody can say that it waits; idle arms without one cost more."""
+    study = Study(CONFIGS, "40 epochs", max_epochs=20, workers=3, policy=Greedy())
+    first, second, _ = (study.ask() for _ in range(3))
+    assert first is not None
+    assert second is not None
+    for unit in (first, second):
+        study.tell(unit, losses_of(unit.config, unit.done, unit.epochs), seconds=1.0)
+    again = study.ask()
+    assert again is not None
+    assert again.done == 1
+    idle = {first.arm, second.arm} - {again.arm}
+    looked = priced_view(study.state, reruns=study.state.count)  # no trainer waits for a unit
+    assert looked is not None
+    view, _ = looked
+    assert again.arm in view.pending
+    assert view.costs[again.arm] == 1
+    assert view.costs[[*idle]] == 2
+
+
 def test_a_decision_is_in_the_log_before_it_is_handed_out() -> None:
     log = MemoryLog()
     study = Study(CONFIGS, "5 epochs", policy=Greedy(), keep=into(log))

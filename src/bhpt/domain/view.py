@@ -161,8 +161,8 @@ class View:
 
     @property
     def units_left(self) -> int:
-        """About how many units what is left pays for, whoever runs them."""
-        return int(self.left / self.price + _ROUNDING)
+        """About how many units what is left pays for, those of all workers together."""
+        return int(self.left / self.price + _ROUNDING) * self.lanes
 
     def only(self, arms: IntArray, memory: Memory) -> "View":
         """The study as if it had some arms alone, numbered anew in the given order.

@@ -136,7 +136,7 @@ class Scheduled:
 
 def setup_of(view: View, schedule: Schedule) -> Setup:
     """What a schedule is sized for in a study."""
-    budget = view.step + view.units_left * view.lanes if schedule.sized else 0
+    budget = view.step + view.units_left if schedule.sized else 0
     return Setup(view.started_with, view.full, view.unit, budget, view.seed)
 
 

@@ -169,7 +169,7 @@ def _view(state: State, added: float) -> View:
 
 def _draws(view: View) -> int:
     """As many draws as a few seconds a policy allow."""
-    units = max(1, view.units_left * view.lanes)
+    units = max(1, view.units_left)
     return int(np.clip(_DECISIONS // units, _FEWEST, _MOST))
 
 

@@ -189,6 +189,7 @@ def _known_reruns(state: State, reruns: Reruns | None) -> IntArray:
     The log knows all about arms whose last epoch is in a checkpoint. Of the others, a trainer may
     be alive if it has trained since the driver took over; only the arms that ran last are asked
     about, so that this costs the same in a long study. The others are priced without a trainer.
+    The trainer of an arm in flight lives: after that unit nothing has to be trained again.
     """
     curves, _ = _arms(state)
     tried = state.tried.columns
@@ -198,9 +199,12 @@ def _known_reruns(state: State, reruns: Reruns | None) -> IntArray:
         known[tried.arms] = np.maximum(done - tried.ready, 0)  # nothing, of a study as before
         return known
     known[tried.arms] = np.maximum(done - tried.held, 0)
+    flying = _flying_arms(state)
+    known[flying] = 0
     if (tried.ready > tried.held).any():
         lives = np.zeros(curves.arms, bool)
         lives[tried.arms] = (tried.held < done) & (tried.ready > tried.held)
+        lives[flying] = False
         latest = state.tried.latest_arms
         for arm in latest[lives[latest]].tolist():
             known[arm] = reruns(arm)
