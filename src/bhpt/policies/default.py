@@ -4,9 +4,9 @@ Where the names of hyper-parameters distinguish arms, the learned policy decides
 usually good and from what this study has shown. What is usually good may not be so here; so while
 more than a full training is left, all workers together, every third unit goes to the arm whose
 curve promises most (`promising`), which is judged without names; every second where the budget
-pays for several units of every arm, so that curves are seen soon. And the second arm that is tried is chosen without
-names: where all are chosen by names, nothing shows whether other arms are better, and names that
-mislead would be trusted for long.
+pays for several units of every arm, so that curves are seen soon. And the second arm that is tried
+is chosen without names: where all are chosen by names, nothing shows whether other arms are
+better, and names that mislead would be trusted for long.
 
 Where they do not, everything is decided without them.
 """
