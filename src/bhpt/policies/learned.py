@@ -5,6 +5,10 @@ preference for each arm. It was trained on real and invented curves to end with 
 (`benchmarks/policy`). Nothing is fitted while a study runs, so a decision takes milliseconds; a
 second network predicts where the arms would end, for people and for the store of checkpoints.
 
+The network sees the best loss of an arm so far. Where losses rise since then (`rising`), its
+preference, the logarithm of the chance that an arm is run next, falls as the logarithm of the odds
+of a new record does.
+
 Notation:
     K  arms, R  arms looked at.
 """
@@ -19,6 +23,7 @@ from bhpt.beliefs.learned.arm_opinions import names_tell
 from bhpt.beliefs.learned.ends import LearnedPredictor
 from bhpt.beliefs.learned.network import preferences, trunk
 from bhpt.beliefs.learned.network_inputs import NetworkInputs, experts_advice, network_inputs
+from bhpt.beliefs.learned.rising import LOG_ODDS, rises
 from bhpt.beliefs.learned.weights import NetworkWeights, shipped, shipped_policy
 from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import BoolArray, FloatArray, View
@@ -57,7 +62,8 @@ class Learned(PredictingPolicy):
         if not view.choosable.any():
             return None
         inputs = network_inputs(view, self.weights)
-        at = likeliest(self.preferences(inputs), inputs.moment.n == 0, view.rng)
+        preferred = self.preferences(inputs) - LOG_ODDS * rises(view, inputs.rows)
+        at = likeliest(preferred, inputs.moment.n == 0, view.rng)
         arm = int(inputs.rows[at])
         return Decision(arm, lambda: self._explain(view, arm))
 

@@ -24,6 +24,7 @@ from bhpt.beliefs.learned.looked_at import last_choice, looked_at
 from bhpt.beliefs.learned.network import EDGES, histogram, trunk
 from bhpt.beliefs.learned.network_inputs import at_rest, observe, seen_past
 from bhpt.beliefs.learned.past import Moment, Past
+from bhpt.beliefs.learned.rising import less_likely, rises
 from bhpt.beliefs.learned.weights import NetworkWeights
 from bhpt.beliefs.predictor import lowest_possible
 from bhpt.beliefs.scale import starting_level
@@ -185,6 +186,7 @@ class LearnedPredictor:
         raw = histogram(self.weights, made)
         chances: FloatArray = np.exp(raw - raw.max(axis=1, keepdims=True))
         chances /= chances.sum(axis=1, keepdims=True)
+        chances = less_likely(chances, rises(inputs.view, inputs.rows))
         chances[horizon == 0] = np.eye(1, chances.shape[1])  # ends as it is
         return chances
 
