@@ -17,7 +17,8 @@ from bhpt.domain import Curves, FloatArray, IntArray, Slot, View
 
 LOG_ODDS = 0.55
 """The logarithm of the odds of a new record falls by so much for each unit of z: a logistic
-regression on tables of 17 kinds, by predictors that had met none of the kind of their table."""
+regression on 272 tables of 13 kinds, by predictors that had met none of the kind of their table
+(0.62 with 153 more)."""
 
 _LATEST = 50  # epochs since the record that are compared
 
