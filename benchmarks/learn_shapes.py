@@ -178,6 +178,7 @@ import numpy as np
 
 from bhpt.beliefs.shape_evidence import StudyPrior, with_unlike
 from bhpt.beliefs.shapes import Shape
+from bhpt.beliefs.shorter_trainings import with_shorter
 
 SHAPES = (
 {shapes}
@@ -192,7 +193,7 @@ LEARNED = StudyPrior(
     centre=np.array([{centre}]),
     spread=np.array([{spread}]),
 )
-STUDIES = with_unlike(LEARNED, SHAPES)
+STUDIES = with_unlike(with_shorter(LEARNED, SHAPES), SHAPES)
 '''
 
 

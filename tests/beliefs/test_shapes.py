@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal
 from bhpt.beliefs.expected_min import best_other, deviation_of_gain, expected_min
 from bhpt.beliefs.hypers import Hypers, Structure
 from bhpt.beliefs.kernels import asymptote_covariance
-from bhpt.beliefs.shape_belief import ShapeBelief, ShapeFit, ShapeSetting
+from bhpt.beliefs.shape_belief import ShapeBelief, ShapeFit, ShapeSetting, _shape_priors
 from bhpt.beliefs.shape_evidence import (
     StudyPrior,
     StudySetting,
@@ -375,6 +375,20 @@ def test_kinds_are_distributions_and_the_unlike_ones_cover_every_decay() -> None
     assert STUDIES.kinds.shape == (len(STUDIES.shares), len(SHAPES))
     added = with_unlike(LEARNED, SHAPES).kinds[len(LEARNED.shares) :]
     assert np.all(added[:, [s.learns for s in SHAPES]].max(axis=0) > 0.05)
+
+
+def test_shapes_of_near_and_far_seen_arms_count_for_the_shapes_of_an_arm() -> None:
+    """π(x_k) of two visited arms and one new one, written out arm by arm."""
+    moment = view((8, 1, 0))
+    kind, weights = np.array([0.7, 0.3]), np.array([[0.1, 0.9], [0.6, 0.4]])
+    near = np.array([[1.0, 0.2], [0.2, 1.0], [0.5, 0.1]])
+    powers = witness_powers(np.array([1.0, 1 / 8]))
+    assert powers[0] == 1
+    found = _shape_priors(moment, kind, weights, near, powers, 8.0)
+    for arm in range(3):
+        counts = [0.0 if j == arm else powers[j] * (1 + 4 * near[arm, j]) for j in range(2)]
+        expected = (8 * kind + counts @ weights) / (8 + sum(counts))
+        np.testing.assert_allclose(found[arm], expected)
 
 
 @pytest.mark.parametrize("full", [1, 5, 96, 97, 288, 5000])

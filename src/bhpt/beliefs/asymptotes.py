@@ -131,6 +131,12 @@ def _prior(
     return cross
 
 
+def _own_added(hypers: Hypers, cross: FloatArray, visited: IntArray) -> FloatArray:
+    """Rows of K_x of visited arms for all arms, [V, K], from what configurations share of it."""
+    cross[np.arange(len(visited)), visited] += hypers.amplitude**2 * (1 - hypers.rho)
+    return cross
+
+
 def condition(
     structure: Structure,
     hypers: Hypers,
@@ -140,6 +146,7 @@ def condition(
     gamma: FloatArray,
     known: Asymptotes | None = None,
     room: int = 0,
+    likeness: FloatArray | None = None,
 ) -> Asymptotes:
     """Posterior of f.
 
@@ -153,6 +160,8 @@ def condition(
         known: A posterior for the same kernel, numbers and features that knew less; it only
             saves work, and only where there are very many arms.
         room: Most doubles of K_x to keep for the next time.
+        likeness: Correlation of every arm's configuration with those of the visited ones, [K, V],
+            if it is known already; it only saves work, and only where there are few arms.
     """
     arms = len(features)
     centred = gamma - hypers.mean * information
@@ -163,15 +172,24 @@ def condition(
         mean[visited] += variance[visited] * centred
         return Asymptotes(mean, variance, None, structure, hypers, features)
     q = np.sqrt(information)
-    among = _prior(structure, hypers, features, visited, visited)
+    few = len(visited) * arms <= _BLOCK
+    cross = None
+    if likeness is not None and few:
+        cross = _own_added(hypers, hypers.amplitude**2 * hypers.rho * likeness.T, visited)
+    among = (
+        _prior(structure, hypers, features, visited, visited)
+        if cross is None
+        else cross[:, visited]
+    )
     inner = np.eye(len(visited)) + q[:, None] * among * q
     factor = cholesky(inner) if len(visited) else inner
     # C γ = K_x q A⁻¹ (γ / q): no difference of large numbers, however small the noise
     weights = solve_lower(factor, centred / q)
-    if len(visited) * arms <= _BLOCK:
+    if few:
         informed = Informed(visited, factor, q)
-        everyone = np.arange(arms)
-        reduction = _reduction(structure, hypers, features, informed, everyone)
+        if cross is None:
+            cross = _prior(structure, hypers, features, visited, np.arange(arms))
+        reduction = solve_lower(factor, q[:, None] * cross)
         mean += reduction.T @ weights
         variance = hypers.amplitude**2 - np.einsum("vk,vk->k", reduction, reduction)
     else:

@@ -92,7 +92,8 @@ def _below(mean: FloatArray, sigma: FloatArray, s: FloatArray, power: int) -> Fl
     log_all = np.asarray(power * (mean + 0.5 * power * sigma**2))
     inside = s - power * sigma
     wide = log_all > _WIDE
+    if not wide.any():
+        plain: FloatArray = np.exp(log_all) * ndtr(inside)
+        return plain
     below: FloatArray = np.exp(np.where(wide, 0.0, log_all)) * ndtr(inside)
-    if wide.any():
-        below = np.where(wide, np.exp(np.where(wide, log_all + log_ndtr(inside), 0.0)), below)
-    return below
+    return np.where(wide, np.exp(np.where(wide, log_all + log_ndtr(inside), 0.0)), below)

@@ -13,8 +13,9 @@ Notation (beside that of `shape_evidence` and `shape_posterior`):
     λ̃, γ̃      Gaussian message of an arm's curve about its end, as λ and γ in `asymptotes`
     m̄, v̄      mean and variance of an arm's end given all other arms' messages
     π(x_k)    prior weights of the shapes for arm k: (c π_κ + Σ_j n_kj w_j) / (c + Σ_j n_kj), with
-              w_j the shape probabilities of arm j, n_kj = 1 + 4 ρ_kj and ρ_kj the correlation of
-              two arms' ends
+              w_j the shape probabilities of arm j, n_kj = ω_j (1 + 4 ρ_kj), ρ_kj the correlation
+              of two arms' ends and ω_j as in `shape_evidence`: what curves of one study say of its
+              shapes is off in the same direction, as what they say of its kind
 """
 
 import hashlib
@@ -53,7 +54,7 @@ CORRELATED = Structure("matern52")
 _SCALE = Scale("log", running=True)
 _SAMPLING = Sampling(samples=8, burn=6, thin=1, step=1.0, outs=6)
 _LEAST_INFORMATION = 1e-6  # of a message, relative to what is known of an end without it
-_CHANGING = 0.2
+_CHANGING = 0.3
 _FARTHER = 2.0  # times as far from m as its posterior mean may the mean of a message lie
 _CONCENTRATION = 8.0  # c
 _NEAR = 4.0  # arms that one exactly like an arm counts for, beside itself, if ρ is 1
@@ -177,7 +178,9 @@ class ShapeBelief:
         """All arms' futures for one setting."""
         study, seen = setting.study, len(view.curves.visited)
         kind = self.studies.kinds[study.kind]
-        weights, messages = self._messages(rows.first(seen), study)
+        told = rows.first(seen)
+        weights, messages = self._messages(told, study)
+        likeness = self._likeness_to_visited(view, setting.hypers)
         joint = asymptotes.condition(
             self.structure,
             setting.hypers,
@@ -185,8 +188,11 @@ class ShapeBelief:
             view.curves.visited,
             messages.information,
             messages.gamma,
+            likeness=likeness,
         )
-        priors = self._shape_priors(view, setting.hypers, kind, weights)
+        near = setting.hypers.rho * likeness
+        powers = witness_powers(told.parts)
+        priors = _shape_priors(view, kind, weights, near, powers, self.concentration)
         mean, variance = _without_own(joint, messages, visited, seen)
         own = by_shape(rows, study.size, mean, variance, self.telling)
         priors[visited] = own.responsibilities(priors[visited], self.changing)
@@ -221,13 +227,7 @@ class ShapeBelief:
         as the mean that it leads to; where a row halves the variance, that is no bound at all.
         """
         before = study.deviation**2
-        alone = by_shape(
-            rows,
-            study.size,
-            np.full(len(rows.counts), study.mean),
-            np.full(len(rows.counts), before),
-            self.telling,
-        )
+        alone = by_shape(rows, study.size, np.array([study.mean]), np.array([before]), self.telling)
         weights = alone.responsibilities(self.studies.kinds[study.kind], self.changing)
         # an arm that does not learn says nothing of where it would end if it did
         means = np.where(rows.learns, alone.mean, study.mean)
@@ -239,25 +239,13 @@ class ShapeBelief:
         gamma = study.mean * information + (mean - study.mean) * farther
         return weights, Messages(information, gamma, study.mean, study.deviation)
 
-    def _shape_priors(
-        self, view: View, hypers: Hypers, kind: FloatArray, weights: FloatArray
-    ) -> FloatArray:
-        """π(x) of every arm, [K, G]."""
+    def _likeness_to_visited(self, view: View, hypers: Hypers) -> FloatArray:
+        """Correlation of every arm's configuration with those of the visited ones, [K, V]."""
         visited = view.curves.visited
-        counted = np.ones((view.arms, len(visited)))
-        if self.structure.correlated and len(visited):
-            counted += (
-                _NEAR
-                * hypers.rho
-                * correlation(
-                    self.structure.kernel, hypers.lengths, view.features, view.features[visited]
-                )
-            )
-        counted[visited, np.arange(len(visited))] = 0.0
-        told = counted.sum(axis=1)[:, None]
-        seen = counted @ weights / np.maximum(told, _NEGLIGIBLE)
-        priors: FloatArray = kind + told / (self.concentration + told) * (seen - kind)
-        return priors
+        if not (self.structure.correlated and len(visited)):
+            return np.zeros((view.arms, len(visited)))
+        kernel, features = self.structure.kernel, view.features
+        return correlation(kernel, hypers.lengths, features, features[visited])
 
     def _fitted(self, view: View) -> Curves:
         """The curves as they were when settings were last drawn."""
@@ -313,6 +301,33 @@ class ShapeBelief:
         target = LikenessTarget(features, messages)
         step, outs = self.sampling.step, self.sampling.outs
         return sweep(target, likeness, target(likeness), rng, step=step, outs=outs)[0]
+
+
+def _shape_priors(
+    view: View,
+    kind: FloatArray,
+    weights: FloatArray,
+    near: FloatArray,
+    powers: FloatArray,
+    concentration: float,
+) -> FloatArray:
+    """π(x) of every arm, [K, G].
+
+    Args:
+        view: The moment.
+        kind: π_κ, [G].
+        weights: w, [V, G].
+        near: Correlation of every arm's end with those of the visited ones, [K, V].
+        powers: ω, [V].
+        concentration: c.
+    """
+    visited = view.curves.visited
+    counted = powers * (1 + _NEAR * near)
+    counted[visited, np.arange(len(visited))] = 0.0
+    told = counted.sum(axis=1)[:, None]
+    seen = counted @ weights / np.maximum(told, _NEGLIGIBLE)
+    priors: FloatArray = kind + told / (concentration + told) * (seen - kind)
+    return priors
 
 
 def _hypers(study: StudySetting, likeness: FloatArray, structure: Structure) -> Hypers:

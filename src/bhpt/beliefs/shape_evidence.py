@@ -102,22 +102,29 @@ def by_shape(
     Args:
         rows: The curves.
         size: A.
-        mean: Mean of each row's end before its own curve is seen, relative to the start, [V].
-        variance: Its variance, [V].
+        mean: Mean of each row's end before its own curve is seen, relative to the start, [V], or
+            one for all rows, [1].
+        variance: Its variance, [V] or [1].
         telling: e; infinite takes every epoch for what it is under the shape.
     """
-    lam, gamma = rows.information / size**2, rows.gamma / size**2
+    scale = 1 / size**2
+    lam, gamma, cost = rows.information * scale, rows.gamma * scale, rows.cost * scale
     m, v = end_priors(rows.learns, size, mean, variance)
-    after = v / (1 + v * lam)
+    grown = v * lam
+    grown += 1
+    after = v / grown
     residual = gamma - m * lam
-    cost = rows.cost / size**2 - m * (gamma + residual)
-    log_density = (
-        -0.5 * (cost - after * residual**2 + np.log1p(v * lam))
-        - rows.log_diagonal
-        - rows.moved[:, None] * np.log(size)
-        - rows.counts[:, None] * 0.5 * _LOG_2PI
-    )
-    return ByShape(_tempered(log_density, rows, telling), m + after * residual, after)
+    moved = after * residual
+    gamma += residual
+    gamma *= m
+    cost -= gamma
+    residual *= moved
+    cost -= residual
+    cost += np.log(grown)
+    cost *= -0.5
+    cost -= rows.log_diagonal
+    cost -= (rows.moved * np.log(size) + rows.counts * (0.5 * _LOG_2PI))[:, None]
+    return ByShape(_tempered(cost, rows, telling), m + moved, after)
 
 
 def curve_densities(rows: ShapeRows, study: "StudySetting", shares: FloatArray) -> FloatArray:
@@ -128,8 +135,7 @@ def curve_densities(rows: ShapeRows, study: "StudySetting", shares: FloatArray) 
         study: θ and κ.
         shares: π_κ, [G].
     """
-    among = len(rows.counts)
-    mean, variance = np.full(among, study.mean), np.full(among, study.deviation**2)
+    mean, variance = np.array([study.mean]), np.array([study.deviation**2])
     found = by_shape(rows, study.size, mean, variance, np.inf).log_density
     found += np.log(np.maximum(shares, _NO_WEIGHT))
     highest = found.max(axis=1, initial=-np.inf)
@@ -139,12 +145,16 @@ def curve_densities(rows: ShapeRows, study: "StudySetting", shares: FloatArray) 
 
 
 def _tempered(log_density: FloatArray, rows: ShapeRows, telling: float) -> FloatArray:
-    """Log densities with what tells shapes apart to the power η, [V, G]."""
+    """The same log densities, changed in place: what tells shapes apart to the power η, [V, G]."""
+    if np.isinf(telling):
+        return log_density
     best = log_density.max(axis=1, keepdims=True)
     least = np.minimum(1.0, telling / np.maximum(rows.counts, 1))
     power = (least + (1 - least) * rows.parts)[:, None]
-    tempered: FloatArray = best + power * (log_density - best)
-    return tempered
+    log_density -= best
+    log_density *= power
+    log_density += best
+    return log_density
 
 
 def witness_powers(parts: FloatArray) -> FloatArray:
@@ -247,14 +257,8 @@ class StudyTarget:
     def kinds(self, theta: FloatArray) -> FloatArray:
         """Log weight of every kind given θ, prior of θ aside, [M]."""
         setting = StudySetting.of(theta, 0)
-        rows = len(self._rows.counts)
-        seen = by_shape(
-            self._rows,
-            setting.size,
-            np.full(rows, setting.mean),
-            np.full(rows, setting.deviation**2),
-            self._telling,
-        ).log_density
+        mean, variance = np.array([setting.mean]), np.array([setting.deviation**2])
+        seen = by_shape(self._rows, setting.size, mean, variance, self._telling).log_density
         highest = seen.max(axis=1, initial=-np.inf)
         relative = np.exp(seen - highest[:, None])
         by_kind = np.log(np.maximum(relative @ self._prior.kinds.T, _NO_WEIGHT))

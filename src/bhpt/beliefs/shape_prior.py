@@ -8,6 +8,7 @@ import numpy as np
 
 from bhpt.beliefs.shape_evidence import StudyPrior, with_unlike
 from bhpt.beliefs.shapes import Shape
+from bhpt.beliefs.shorter_trainings import with_shorter
 
 SHAPES = (
     Shape(2.0, 0.002, 0.2, 0.03, 0.003, learns=False),
@@ -59,4 +60,4 @@ LEARNED = StudyPrior(
     centre=np.array([-3.69, 1.09, -2.12]),
     spread=np.array([1.19, 0.85, 1.06]),
 )
-STUDIES = with_unlike(LEARNED, SHAPES)
+STUDIES = with_unlike(with_shorter(LEARNED, SHAPES), SHAPES)
