@@ -16,7 +16,8 @@ from bhpt.bench.baselines import smac
 from bhpt.bench.groups import Groups, GroupShare, group_shares
 from bhpt.bench.metrics import Score
 from bhpt.bench.paper import action_value, claims, plan, tables
-from bhpt.bench.paper.claims import PaperClaim
+from bhpt.bench.paper.behind import behind_by_chance, surely_behind
+from bhpt.bench.paper.claim import PaperClaim
 from bhpt.bench.paper.evidence import PaperEvidence, interval
 from bhpt.bench.paper.report import about_run, write_report
 from bhpt.bench.simulate import Trajectory
@@ -387,3 +388,33 @@ def test_a_rising_regret_is_found_and_falling_ones_hold() -> None:
     bad = claims.falling_on_real(PaperEvidence([*down, *up]), ["synthetic"], "units", policies)
     assert bad.verdict == "does not hold"
     assert "bhpt-eps-shapes B=10 to 20 +0.1" in bad.measured
+
+
+# surely behind, and by chance
+
+
+def test_cells_surely_behind_are_those_of_the_better_of_both() -> None:
+    means = {
+        "bhpt-shapes": (0.5, 0.1, 0.2),
+        "bhpt-eps-shapes": (0.1, 0.3, 0.4),
+        "hyperband": (0.2, 0.2, 0.1),
+        "random": (0.3, 0.099, 0.1),
+    }
+    evidence = PaperEvidence(rows_of(means, (5, 10, 20)))
+    ours = ("bhpt-shapes", "bhpt-eps-shapes")
+    found = surely_behind(evidence, ("synthetic",), ours, ("hyperband", "random", "smac"))
+    assert found.cells == 3
+    assert len(found.behind) == 1
+    assert found.behind[0].startswith("synthetic B=20 bhpt-shapes to hyperband by 0.100")
+    assert "random" in found.behind[0]
+
+
+def test_a_method_as_good_as_the_best_is_surely_behind_in_one_of_forty() -> None:
+    """One rival, normal regrets: the upper half of a 95% interval."""
+    rng = np.random.default_rng(1)
+    cells = [[rng.standard_normal(400)] for _ in range(40)]
+    expected, at_most = behind_by_chance(cells, 1, draws=60)
+    assert 0.6 < expected < 1.5
+    assert expected < at_most <= 5
+    better, _ = behind_by_chance(cells, 2, draws=60)
+    assert better < expected

@@ -7,15 +7,15 @@ claimed side, fails where it lies on the other, and is open in between.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 
 from bhpt.bench.groups import GroupShare
+from bhpt.bench.paper.behind import surely_behind
+from bhpt.bench.paper.claim import ClaimVerdict, PaperClaim
 from bhpt.bench.paper.evidence import MeanInterval, PaperEvidence, interval
 from bhpt.bench.paper.plan import SYNTHETIC, Collected
 
-ClaimVerdict = Literal["holds", "partly", "open", "does not hold", "not run"]
 BASELINES = ("rollout", "hyperband", "gp-ei")  # of the paper's synthetic figure
 REAL_BASELINES = ("smac", "hyperband", "fabolas", "freeze-thaw")  # of its real ones
 PRINTED = ("bhpt", "bhpt-eps")
@@ -25,21 +25,6 @@ _SAME = 0.02  # regrets that differ by less are about the same
 _ROUNDING = 0.0005  # smaller differences count as equal
 _PAPER_SECONDS = {"bhpt": 11.89, "hyperband": 0.01, "gp-ei": 0.40, "rollout": 1007.06}
 TIMED_BUDGET = 100
-
-
-@dataclass(frozen=True)
-class PaperClaim:
-    """One line of the page.
-
-    Attributes:
-        says: What the paper says.
-        measured: What came out, with numbers.
-        verdict: Whether it holds.
-    """
-
-    says: str
-    measured: str
-    verdict: ClaimVerdict
 
 
 def judge(collected: Collected) -> list[PaperClaim]:
@@ -62,6 +47,7 @@ def judge(collected: Collected) -> list[PaperClaim]:
             falling_on_real(evidence, tasks, units, WITH_SHAPES)
             for units, tasks in _units(collected)
         ),
+        *(seldom_behind(evidence, tasks, units) for units, tasks in _units(collected)),
         exhaustion_rule(evidence),
         sampled_hypers(evidence),
         slow_family(collected.shares),
@@ -121,6 +107,16 @@ def falling_on_real(
     if not rises:
         return PaperClaim(says, measured, "holds")
     return PaperClaim(says, measured, "does not hold" if 10 * len(rises) > steps else "partly")
+
+
+def seldom_behind(evidence: PaperEvidence, tasks: Sequence[str], where: str) -> PaperClaim:
+    """The better of both with shapes is surely behind one of the others no more than by chance."""
+    says = "BHPT or BHPT-ε is hardly ever surely behind another method"
+    found = surely_behind(evidence, tasks, WITH_SHAPES, (*REAL_BASELINES, "random"))
+    says += f" ({where}, a shape for each arm)"
+    if not found.cells:
+        return PaperClaim(says, "", "not run")
+    return PaperClaim(says, found.text(), "holds" if found.as_by_chance else "does not hold")
 
 
 def _units(collected: Collected) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -76,6 +76,11 @@ class PaperEvidence:
         rows = self._by_cell[task, policy, budget]
         return interval(np.array([float(getattr(r.score, metric)) for r in rows.values()]))
 
+    def values(self, task: str, policy: str, budget: int) -> FloatArray:
+        """Regrets over seeds, in the order of the seeds."""
+        rows = self._by_cell[task, policy, budget]
+        return np.array([rows[seed].score.regret for seed in sorted(rows)])
+
     def difference(
         self, task: str, one: str, other: str, budget: int, metric: str = "regret"
     ) -> MeanInterval:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bhpt.bench.paper.claims import PaperClaim
+from bhpt.bench.paper.claim import PaperClaim
 from bhpt.bench.paper.tables import PaperTable
 
 _STYLE = """

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from bhpt.bench import figures
 from bhpt.bench.figure_style import in_order, save
 from bhpt.bench.paper import action_value, tables
-from bhpt.bench.paper.claims import TIMED_BUDGET, PaperClaim, judge, timings
+from bhpt.bench.paper.claim import PaperClaim
+from bhpt.bench.paper.claims import TIMED_BUDGET, judge, timings
 from bhpt.bench.paper.evidence import PaperEvidence
 from bhpt.bench.paper.page import SavedFigure, Section, page
 from bhpt.bench.paper.plan import SYNTHETIC, Collected, optima

@@ -6,7 +6,8 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 from bhpt.bench.figure_style import in_order, style_of
-from bhpt.bench.paper.claims import PaperClaim, Timing
+from bhpt.bench.paper.claim import PaperClaim
+from bhpt.bench.paper.claims import Timing
 from bhpt.bench.summary import cells
 from bhpt.bench.table import ResultRow
 
