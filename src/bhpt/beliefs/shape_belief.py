@@ -52,7 +52,7 @@ from bhpt.domain import Curves, FloatArray, IntArray, Slot, View
 
 CORRELATED = Structure("matern52")
 _SCALE = Scale("log", running=True)
-_SAMPLING = Sampling(samples=8, burn=6, thin=1, step=1.0, outs=6)
+_SAMPLING = Sampling(samples=6, burn=6, thin=1, step=1.0, outs=6, growth=1.3)
 _LEAST_INFORMATION = 1e-6  # of a message, relative to what is known of an end without it
 _CHANGING = 0.3
 _FARTHER = 2.0  # times as far from m as its posterior mean may the mean of a message lie
