@@ -357,7 +357,7 @@ def test_the_paper_on_a_tiny_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert len(collected.rows) == expected
     assert {s.group for s in collected.shares} == {"alexnet", "resnet"}
     judged = write_report(collected, tmp_path, "bhpt bench paper --out DIR")
-    assert len(judged) == 19
+    assert len(judged) == 21
     text = (tmp_path / "paper.html").read_text()
     for figure in (
         "regret_synthetic",
