@@ -5,7 +5,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -56,11 +56,16 @@ def sync(path: Path) -> None:
 
 def sync_all(paths: Sequence[Path]) -> None:
     """Wait until all of these are on the disk: side by side, since the disk writes them at once."""
-    if len(paths) == 1:
-        sync(paths[0])
+    if not paths:
         return
-    for _ in _syncing_threads().map(sync, paths):
-        pass
+    first, *others = paths
+    elsewhere = [_syncing_threads().submit(sync, path) for path in others]
+    try:
+        sync(first)
+    finally:
+        wait(elsewhere)
+    for one in elsewhere:
+        one.result()
 
 
 @cache

@@ -17,7 +17,7 @@ from bhpt.domain import (
 from bhpt.executors import Job, PlacingExecutor, Report, TrainerGone
 from bhpt.study import Busy, State
 from bhpt.study.attempts import Attempt
-from bhpt.study.deciding import next_unit
+from bhpt.study.deciding import PlannedUnit, next_unit
 from bhpt.study.events import (
     Extended,
     Restarted,
@@ -37,7 +37,8 @@ from bhpt.tuning.result import SessionStatus
 from bhpt.tuning.resuming import Resumption
 from bhpt.tuning.running_units import SHORTEST_WAIT_S, RunningUnits
 
-_CHEAP_S = 1.0  # a shorter unit's report may wait a moment, to be written with the next decision
+_CHEAP_S = 1.0  # a shorter unit's report may wait to be written with the next decision
+_MAY_WAIT = 1e-3  # so may any other, if a decision takes no longer than this part of the unit
 _LOCKED_S = 0.05  # between two looks at a locked store
 _OUT_OF_TURN = "the unit that it went on from failed"
 
@@ -66,6 +67,7 @@ class Driver:
         )
         self._last_beat = self._last_look = float("-inf")
         self._noted = False
+        self._deciding_s = 0.0  # the latest decision
 
     @property
     def state(self) -> State:
@@ -117,13 +119,7 @@ class Driver:
         while self._has_room() and not self._unsubmitted and self._recorder.writable():
             if self.reached:
                 return
-            found = next_unit(
-                self.state,
-                self._parts.policy,
-                self.clock(),
-                self._resumption.rerun,
-                self._parts.memory,
-            )
+            found = self._next_unit()
             if found is None:
                 return
             resume, damaged = self._resumption.checked(found.decided.arm, self.clock())
@@ -136,6 +132,15 @@ class Driver:
                 *found.on_worker(self._worker_for(found.decided.arm, resume)).events
             )
             self._submit()
+
+    def _next_unit(self) -> PlannedUnit | None:
+        """The next unit to start; notes how long deciding on it took."""
+        parts, began = self._parts, time.perf_counter()
+        found = next_unit(
+            self.state, parts.policy, self.clock(), self._resumption.rerun, parts.memory
+        )
+        self._deciding_s = time.perf_counter() - began
+        return found
 
     def _worker_for(self, arm: int, resume: Resume) -> int | None:
         """Which worker a unit is for, as far as the executor can say."""
@@ -175,9 +180,17 @@ class Driver:
         _, event = report(self.state, came.attempt, result, self.clock())
         if event is not None:
             self._parts.journal.hold(event)
-        if came.usage.seconds >= _CHEAP_S:
+        if not self._may_wait(came.usage.seconds):
             self._recorder.written()
         self._tell(came.attempt)
+
+    def _may_wait(self, seconds: float) -> bool:
+        """Whether a unit's report may be written with the next decision, in one transaction.
+
+        A driver that is killed before that trains the unit again. So it may if little is lost with
+        it, or if it waits so briefly that this hardly ever happens.
+        """
+        return seconds < _CHEAP_S or self._deciding_s <= _MAY_WAIT * seconds
 
     def _is_out_of_turn(self, attempt: Attempt) -> bool:
         """Whether a unit was to go on from another one that failed.

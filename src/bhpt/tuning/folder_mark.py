@@ -4,6 +4,10 @@ The mark is a small file in the study's folder. It is written after the log has 
 events, so it is never ahead of a log that is whole: a log that lacks the marked event was copied
 without its write-ahead log, restored from an older copy, or damaged. A checksum shows a mark that
 is itself damaged: it is ignored, since it is no evidence against a log that is whole.
+
+A mark has the same size however far the study is and fits into one sector of a disk, so a driver
+writes the next one over it: that is one short write, where a new file with the old one's name would
+make the disk work at every event.
 """
 
 import hashlib
@@ -22,6 +26,7 @@ from bhpt.study.log import FoldingLog
 NAME = "study.json"
 _LARGEST = 1 << 16
 _CHECKSUM = 16  # hexadecimal digits
+_SIZE = 512  # bytes of a mark, with blanks at its end
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ class FolderMark:
         return hashlib.sha256(text.encode()).hexdigest()[:_CHECKSUM]
 
     def write(self, root: Path, *, durable: bool = False) -> None:
-        """Replace the mark of a folder in one step.
+        """Replace the mark of a folder, whatever is there, in one step.
 
         Args:
             root: The folder.
@@ -69,13 +74,25 @@ class FolderMark:
                 which is true as well.
         """
         temporary = root / f".{NAME}.tmp"
-        fields = {**asdict(self), "checksum": self.checksum()}
-        write_private(temporary, (json.dumps(fields) + "\n").encode())
+        write_private(temporary, self._to_bytes())
         if durable:
             sync(temporary)
         os.rename(temporary, root / NAME)  # noqa: PTH104  # one syscall
         if durable:
             sync(root)
+
+    def overwrite(self, file: Path) -> None:
+        """Put this mark in place of the one in a file that `write` has made, in one write."""
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            os.write(descriptor, self._to_bytes())
+        finally:
+            os.close(descriptor)
+
+    def _to_bytes(self) -> bytes:
+        """The content of the file."""
+        fields = {**asdict(self), "checksum": self.checksum()}
+        return json.dumps(fields).ljust(_SIZE - 1).encode() + b"\n"
 
 
 class MarkedLog(FoldingLog):
@@ -88,14 +105,14 @@ class MarkedLog(FoldingLog):
 
     def __init__(self, store: Store, root: Path) -> None:
         self._store = store
-        self._root = root
         self._identity = store.identity()
-        self._mark(durable=True)
+        self._file = root / NAME
+        self._mark().write(root, durable=True)
 
     def append(self, events: Sequence[Event], expected: int) -> None:
         """Add events after the first `expected` ones, then note that they are there."""
         self._store.append(events, expected)
-        self._mark()
+        self._mark().overwrite(self._file)
 
     def read(self, after: int = 0) -> list[Event]:
         """All events but the first `after`."""
@@ -113,6 +130,7 @@ class MarkedLog(FoldingLog):
         """Let go of the store."""
         self._store.close()
 
-    def _mark(self, *, durable: bool = False) -> None:
+    def _mark(self) -> FolderMark:
+        """How far the study is now."""
         head = self._store.head()
-        FolderMark(self._identity, head.position, head.digest).write(self._root, durable=durable)
+        return FolderMark(self._identity, head.position, head.digest)

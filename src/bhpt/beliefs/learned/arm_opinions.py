@@ -21,7 +21,7 @@ from bhpt.domain.memory import all_same
 SOME = 2000
 """Arms that are compared with each other at most; of more, those that a caller names are."""
 
-_BLOCK = 16  # added arms that are read together
+_BLOCK = 16  # other arms than the first that are read together
 _EVERY_BITS = 3  # experts are weighed at every report up to 7, every second up to 15, and so on
 
 
@@ -48,7 +48,10 @@ def at_first(view: View, rows: IntArray, trained: NetworkWeights) -> FloatArray:
     named = tokens_read(view, trained)
     if named is None:
         return np.zeros((len(rows), OPINIONS))
-    opinions = _opinions_beside(view, named, rows, trained)
+    if view.started_with > SOME:  # asked once a study about arms from everywhere: none is kept
+        opinions = ask_experts(named[rows], _part(view.earlier, rows), trained)
+    else:
+        opinions = _opinions_beside(view, named, rows, trained)
     return experts.combined(opinions, experts.weights(opinions, []))
 
 
@@ -137,25 +140,21 @@ def _opinions_beside(
     view: View, named: FloatArray, rows: IntArray, trained: NetworkWeights
 ) -> FloatArray:
     """The opinion of every expert about some arms beside each other, [E, R, OPINIONS]."""
-    earlier = _part(view.earlier, rows)
-    if view.started_with > SOME:
-        return ask_experts(named[rows], earlier, trained)
     slot: Slot[ReaderScores] = Slot("scores of arms", trained, whole=True)
-    inputs = (view.started_with,)
-    kept = view.memory.recall(slot, inputs, lambda: ReaderScores(trained, view.started_with))
-    return _opinions(kept.of(named, rows), named[rows], earlier)
+    first = view.started_with if view.started_with <= SOME else 0
+    kept = view.memory.recall(slot, (first,), lambda: ReaderScores(trained, first))
+    return _opinions(kept.of(named, rows), named[rows], _part(view.earlier, rows))
 
 
 class ReaderScores:
     """Scores of each arm by the networks that read names, computed once an arm.
 
-    The first arms are read together, those that are added in blocks, a block that is not full
-    with zeros behind it: so the score of an arm does not depend, to the last bit, on when it
-    is computed.
+    The first arms are read together, the others in blocks, a block that is not full with zeros
+    behind it: so the score of an arm does not depend, to the last bit, on when it is computed.
 
     Args:
         trained: The networks.
-        first: Arms that the study began with.
+        first: Arms that are read together: those that the study began with, none if those are many.
     """
 
     def __init__(self, trained: Weights, first: int) -> None:

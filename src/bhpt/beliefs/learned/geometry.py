@@ -75,13 +75,14 @@ def layout(xp: Xp, x: Array, exists: Array, used: Array) -> Layout:
     squared = xp.maximum(norm[:, None] + norm[None, :] - 2.0 * x @ x.T, 0.0)
     scale = (squared * pairs).sum() / xp.maximum(pairs.sum(), 1.0) + _TINY
     relative = squared / scale
-    near = xp.stack([xp.exp(-relative / width**2) * pairs for width in _NEAR])
+    like = [xp.exp(-relative / width**2) for width in _NEAR]
+    near = xp.stack([one * pairs for one in like])
     alone = xp.zeros((len(x), len(x)))
     for column in range(x.shape[1]):
         apart = (x[:, None, column] - x[None, :, column]) / _ADDITIVE_WIDTH
         alone = alone + used[column] * xp.exp(-0.5 * apart**2)
     additive = alone / xp.maximum(used.sum(), 1.0)
-    prior = _CONSTANT + 0.5 * additive + 0.5 * xp.exp(-relative / _NEAR[1] ** 2)
+    prior = _CONSTANT + 0.5 * additive + 0.5 * like[1]
     return Layout(near, prior)
 
 
