@@ -9,7 +9,7 @@ JOBS ?= $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup tune docs check test test-all test-pythons lint types layers unit bench-speed bench-scale bench-overhead bench-deadline soak format clean
+.PHONY: help setup tune docs check test test-all test-pythons lint types layers unit bench-speed bench-scale bench-cluster bench-overhead bench-deadline soak format clean
 help:            ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
@@ -80,6 +80,9 @@ bench-speed: $(READY) ## how fast decisions are, as ratios measured in one run
 
 bench-scale: $(READY) ## what a unit costs in a short study and in a long one; SCALE=--quick for less
 	$(BIN)/python -m benchmarks.scale $(SCALE)
+
+bench-cluster: $(READY) ## what a driver of 256 workers and 100,000 units needs; CLUSTER=--whole for all of them
+	$(BIN)/python -m benchmarks.cluster $(CLUSTER)
 
 bench-overhead: $(READY) ## what a unit that trains for no time costs the driver
 	$(BIN)/python -m benchmarks.overhead

@@ -7,8 +7,6 @@ time from one decision to the next. Compare the lines of one run, not of two run
 
     python -m benchmarks.scale            1,000 and 20,000 units
     python -m benchmarks.scale --quick    1,000 and 4,000 units, fewer repetitions
-    python -m benchmarks.scale --only cluster    256 workers, 10,000 arms, up to 100,000 units
-    python -m benchmarks.scale --only whole      the same from the first unit to the last
 """
 
 import argparse
@@ -30,10 +28,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import overhead
-from bhpt.checkpoints import Seal, seal
+from bhpt.checkpoints import Seal
 from bhpt.domain import Saved, View
 from bhpt.domain.budget import Budget
-from bhpt.executors import Executor, Job
+from bhpt.executors import Executor
 from bhpt.executors.simulated import SimulatedExecutor
 from bhpt.policies.interface import Decision, Policy
 from bhpt.policies.registry import make_policy
@@ -55,7 +53,7 @@ _RANGES = {
     "dropout": (0.0, 0.6),
 }
 _AT_ONCE = 500  # events of a study that is made, in one transaction
-_TRAINER = "benchmarks.scale:curve"
+TRAINER = "benchmarks.scale:curve"
 _BHPT = str(Path(sys.executable).with_name("bhpt"))
 
 
@@ -305,140 +303,6 @@ def in_processes(policy: str, units: int, folder: Path) -> Cost:
     return clocked.measured(_WARM)
 
 
-_WORKERS, _ARMS, _UNITS = 256, 10_000, 100_000
-_UNIT_S = 60.0  # a unit on the virtual clock, on average
-_SHARE = 0.05  # of the run, that the driver may take
-
-
-class _Cluster(SimulatedExecutor):
-    """Goes on from any checkpoint: those of the study that was made are all alike."""
-
-    def _check_resume(self, job: Job) -> None:
-        pass
-
-
-def on_a_cluster(units: int, policy: str, more: int, folder: Path) -> Cost:
-    """The whole driver with a store, checkpoints and 256 workers whose units take unequally long.
-
-    Args:
-        units: How many units the study has behind it.
-        policy: Which one.
-        more: Units that are measured, once all workers are busy.
-        folder: For the study.
-    """
-    file = folder / "cluster.db"
-    files = folder / "one" / "files"
-    files.mkdir(parents=True)
-    (files / "weights").write_bytes(b"0" * 1000)
-    events = events_of(units, _ARMS, policy, _TRAINER, seal(files), _UNIT_S)
-    create_store(file, events).close()
-    _write_checkpoints(files.parent, events, folder / "cluster.db.files" / "checkpoints")
-    configs = [one for event in events if isinstance(event, ArmsAdded) for one in event.configs]
-
-    def make(*_: object) -> Executor:
-        return _cluster_of(configs)
-
-    clocked = Clocked(make_policy(policy), _WORKERS + more)
-    resume(file, workers=_WORKERS, policy=clocked, executor=make, trust=True)
-    return clocked.measured(_WORKERS)
-
-
-def _cluster_of(configs: Sequence[Config]) -> _Cluster:
-    """256 workers that know the curves of some configurations; units take unequally long."""
-
-    def seconds(arm: int, _epoch: int) -> float:
-        return _UNIT_S * (0.25 + 1.5 * (arm % 101) / 100)
-
-    return _Cluster(lambda arm, epoch: loss_at(configs[arm], epoch), seconds, slots=_WORKERS)
-
-
-@dataclass
-class Milestones:
-    """A policy that says now and then what its study has cost the driver so far."""
-
-    policy: Policy
-    executor: _Cluster
-    every: int
-    asked: int = 0
-    told: int = 0
-    began: float = field(default_factory=time.process_time)
-    last: float = field(default_factory=time.process_time)
-
-    def decide(self, view: View) -> Decision | None:
-        """As the policy does."""
-        if self.asked and self.asked % self.every == 0:
-            self.tell()
-        self.asked += 1
-        return self.policy.decide(view)
-
-    def tell(self) -> None:
-        """Say what the last units cost, and which part of the run all of them did."""
-        now = time.process_time()
-        each, share = now - self.last, (now - self.began) / self.executor.now()
-        each *= 1e3 / max(self.asked - self.told, 1)
-        self.last, self.told = now, self.asked
-        say(f"  {self.asked:6} units: the last {each:6.2f} ms CPU each, {100 * share:5.2f}% of "
-            f"{self.executor.now() / 3600:.1f} h so far, {peak_mb():5.0f} MB")  # fmt: skip
-
-
-def whole_study(units: int, policy: str, folder: Path) -> None:
-    """A study on 256 workers from its first unit to its last, on the virtual clock."""
-    file, configs = folder / "whole.db", random_configs(_ARMS, 0)
-    first = first_events(
-        configs,
-        Budget(units),
-        training=Training(1, _EPOCHS),
-        policy=policy,
-        workers=_WORKERS,
-        trainer={"name": _TRAINER},
-    )
-    create_store(file, first).close()
-    executor = _cluster_of(configs)
-    told = Milestones(make_policy(policy), executor, max(units // 20, 2 * _WORKERS))
-    say(f"{policy}, {_WORKERS} workers, {_ARMS} arms, {units} units of {_UNIT_S:.0f} s:")
-    found = resume(file, workers=_WORKERS, policy=told, executor=lambda *_: executor, trust=True)
-    told.tell()
-    say(f"  {found.status}: {file.stat().st_size / 1e6:.0f} MB of log")
-
-
-def _write_checkpoints(one: Path, events: Sequence[Event], root: Path) -> None:
-    """The newest two checkpoints of every arm, all alike: names for the same few bytes."""
-    arm_of = {event.attempt: event.arm for event in events if isinstance(event, Decided)}
-    newest: dict[int, int] = {}
-    for event in events:
-        if isinstance(event, Observed):
-            newest[arm_of[event.attempt]] = newest.get(arm_of[event.attempt], 0) + 1
-    for arm, count in newest.items():
-        for generation in range(max(1, count - 1), count + 1):
-            target = root / f"arm-{arm:06d}" / f"gen-{generation:06d}"
-            (target / "files").mkdir(parents=True)
-            for name in ("manifest.json", "files/weights"):
-                os.link(one / name, target / name)
-
-
-def cluster(sizes: Sequence[int], more: int, policies: Sequence[str]) -> None:
-    """Driver time and memory of a long study on a large cluster, by how far it is."""
-    for policy in policies:
-        costs = []
-        for units in sizes:
-            words = ("--cluster", str(units), "--policies", policy, "--units", str(more))
-            child = subprocess.run(
-                [sys.executable, "-m", "benchmarks.scale", *words],
-                check=True,
-                capture_output=True,
-                text=True,
-            )
-            *_, line = child.stdout.strip().splitlines()
-            mean, peak = (float(word) for word in line.split())
-            costs.append(mean)
-            say(f"{policy}, {_WORKERS} workers, {_ARMS} arms, at {units:6} units: "
-                f"{mean:6.2f} ms CPU a unit, {peak:5.0f} MB")  # fmt: skip
-        driver_s = float(np.trapezoid(np.interp(range(_UNITS), sizes, costs))) / 1e3
-        enough_s = driver_s * _WORKERS / (_UNITS * _SHARE)
-        say(f"{policy}: {driver_s:.0f} s of driver for {_UNITS} units on {_WORKERS} workers: "
-            f"{100 * _SHARE:.0f}% of the run if a unit takes {enough_s:.0f} s")  # fmt: skip
-
-
 @dataclass(frozen=True)
 class Used:
     """What a command used: wall-clock and CPU seconds, most memory in MB."""
@@ -487,7 +351,7 @@ def driver_time(sizes: Sequence[int], more: int, folder: Path, policies: Sequenc
             growth(f"{label}, ask/tell", both_in_memory(logs, policy, more), sizes)
             stored = both_in_sqlite(logs, policy, more, folder)
             growth(f"{label}, ask/tell+SQLite", stored, sizes)
-            logs = [events_of(units, arms, policy, _TRAINER) for units in sizes]
+            logs = [events_of(units, arms, policy, TRAINER) for units in sizes]
             driven = [in_the_loop(log, policy, more, folder) for log in logs]
             growth(f"{label}, driver+SQLite", driven, sizes)
 
@@ -523,7 +387,11 @@ def commands(units: int, folder: Path) -> None:
 
 def make_study(file: str, units: int, arms: int | None) -> None:
     """Write a long study to a file as a driver does, which stores its state now and then."""
-    events = events_of(units, arms, "default", _TRAINER)
+    record_events(Path(file), events_of(units, arms, "default", TRAINER))
+
+
+def record_events(file: Path, events: Sequence[Event]) -> None:
+    """Write the log of a study to a file, with stored states."""
     with create_store(file, events[:_AT_ONCE]) as store:
         journal = Journal(store)
         for start in range(_AT_ONCE, len(events), _AT_ONCE):
@@ -554,21 +422,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--only",
         nargs="*",
         default=[],
-        help="driver, decisions, commands, start, busy, cluster, whole",
+        help="driver, decisions, commands, start, busy",
     )
     parser.add_argument("--policies", nargs="*", default=["random", "default"])
     parser.add_argument("--sizes", nargs="*", type=int, help="units, shortest study first")
     parser.add_argument("--units", type=int, help="units that are measured in each")
     parser.add_argument("--resume", help=argparse.SUPPRESS)
-    parser.add_argument("--cluster", type=int, help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
     if asked.resume:
         resume_only(asked.resume)
-        return
-    if asked.cluster:
-        with tempfile.TemporaryDirectory(prefix="bhpt-scale-") as name:
-            cost = on_a_cluster(asked.cluster, asked.policies[0], asked.units, Path(name))
-        say(f"{cost.mean} {peak_mb()}")
         return
     sizes = asked.sizes or ([1000, 4000] if asked.quick else [1000, 20000])
     more = asked.units or (40 if asked.quick else 100)
@@ -582,10 +444,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             commands(sizes[-1], folder)
         if "decisions" in parts:
             decisions(more)
-        if "cluster" in parts:
-            cluster(asked.sizes or [1000, 10_000, _UNITS], asked.units or 300, asked.policies)
-        if "whole" in parts:
-            whole_study(asked.units or _UNITS, asked.policies[-1], folder)
         if "driver" in parts:
             driver_time(sizes, more, folder, asked.policies)
             say(f"{'real worker process, random':34} {in_processes('random', more, folder)}")
