@@ -17,6 +17,11 @@ class Unavailable(RuntimeError):
 class PostgresServer:
     """Made but not started; `remove` it in the end.
 
+    Attributes:
+        url: Its database.
+        sockets: Where it listens: PGHOST.
+        user: PGUSER.
+
     Raises:
         Unavailable: PostgreSQL, psycopg, or what is needed not to run it as root is missing.
     """
@@ -31,8 +36,9 @@ class PostgresServer:
         self._root = Path(tempfile.mkdtemp(prefix="bhpt-pg-"))  # sockets need a short path
         self._root.chmod(0o777)
         self._data = self._root / "data"
-        self.url = f"postgresql://bhpt@/postgres?host={self._root}"
-        _call(binaries / "initdb", "-D", self._data, "-A", "trust", "-U", "bhpt", "--no-sync")
+        self.sockets, self.user = self._root, "bhpt"
+        self.url = f"postgresql://{self.user}@/postgres?host={self._root}"
+        _call(binaries / "initdb", "-D", self._data, "-A", "trust", "-U", self.user, "--no-sync")
 
     def start(self) -> None:
         """Start it, and wait until it answers."""

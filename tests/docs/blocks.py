@@ -5,7 +5,8 @@ A comment of its own line before a block says what to do with it:
     <!-- file: NAME -->     write the block to a file
     <!-- run -->            run the block in a shell
     <!-- run: COMMAND -->   run a command; no block follows
-    <!-- run with NAME -->, <!-- run with NAME: COMMAND -->   where a package is installed
+    <!-- run with NAME -->, <!-- run with NAME: COMMAND -->   where a package is installed, or with
+                            `postgresql` where there is a server
 """
 
 import re

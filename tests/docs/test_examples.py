@@ -2,10 +2,12 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from benchmarks.postgres_server import PostgresServer, Unavailable
 
 from tests.docs.blocks import ROOT, pages, steps
 
@@ -17,17 +19,40 @@ def _marked(page: Path) -> object:
     return pytest.param(page, marks=marks, id=page.name)
 
 
-@pytest.mark.timeout(600)  # a page may start many programs
+@pytest.fixture
+def server(page: Path) -> Iterator[PostgresServer | None]:
+    """A PostgreSQL server for a page that asks for one; None where there can be none."""
+    if not any(step.needs == "postgresql" for step in steps(page)):
+        yield None
+        return
+    try:
+        made = PostgresServer()
+    except Unavailable:
+        yield None
+        return
+    try:
+        made.start()
+        try:
+            yield made
+        finally:
+            made.stop()
+    finally:
+        made.remove()
+
+
+@pytest.mark.timeout(900)  # a page may start many programs
 @pytest.mark.parametrize("page", [_marked(page) for page in pages()])
-def test_examples_run(page: Path, tmp_path: Path) -> None:
+def test_examples_run(page: Path, tmp_path: Path, server: PostgresServer | None) -> None:
     programs = Path(sys.executable).parent
     environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
     environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    if server is not None:
+        environment |= {"PGHOST": str(server.sockets), "PGUSER": server.user}
     for step in steps(page):
         if step.kind == "file":
             (tmp_path / step.name).write_text(step.text)
             continue
-        if step.needs is not None and find_spec(step.needs) is None:
+        if not _is_there(step.needs, server):
             continue
         done = subprocess.run(
             ["bash", "-euc", step.text],
@@ -39,6 +64,12 @@ def test_examples_run(page: Path, tmp_path: Path) -> None:
             check=False,
         )
         assert done.returncode == 0, f"{step.text}\n{done.stdout}\n{done.stderr}"
+
+
+def _is_there(needs: str | None, server: PostgresServer | None) -> bool:
+    if needs == "postgresql":
+        return server is not None
+    return needs is None or find_spec(needs) is not None
 
 
 def test_there_are_examples() -> None:

@@ -239,6 +239,22 @@ def test_no_flipped_bit_makes_a_mark_speak_against_its_study(tmp_path: Path) -> 
         assert FolderMark.read(tmp_path) in (None, mark)
 
 
+def test_a_mark_is_written_over_the_one_before(tmp_path: Path) -> None:
+    digest = "ef" * 32
+    FolderMark("0123abcd", 1, digest).write(tmp_path)
+    file = tmp_path / "study.json"
+    inode, size = file.stat().st_ino, file.stat().st_size
+    for position in (9, 10, 123_456_789, 99):
+        FolderMark("0123abcd", position, digest).overwrite(file)
+        assert FolderMark.read(tmp_path) == FolderMark("0123abcd", position, digest)
+        assert (file.stat().st_ino, file.stat().st_size) == (inode, size)
+    file.unlink()
+    file.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="symbolic links"):
+        FolderMark("0123abcd", 5, digest).overwrite(file)
+    assert not (tmp_path / "elsewhere").exists()
+
+
 def test_a_mark_of_before_had_no_checksum(tmp_path: Path) -> None:
     (tmp_path / "study.json").write_text('{"identity": "a", "position": 3, "digest": "b"}')
     assert FolderMark.read(tmp_path) == FolderMark("a", 3, "b")

@@ -53,6 +53,14 @@ def test_a_tuner_spends_its_budget_exactly(tmp_path: Path) -> None:
     assert state.configs[state.best.arm]["x"] == said["best"]
 
 
+def test_a_budget_that_does_not_reach_every_trial_has_results(tmp_path: Path) -> None:
+    said = _said(tmp_path, _start(tmp_path, "short"))
+    state = _state(tmp_path)
+    assert len((tmp_path / "count").read_text()) == state.ledger.spent == 3
+    assert len(state.tried) < said["trials"] == 5
+    assert said["errors"] == 0
+
+
 def test_a_killed_tuner_is_restored_with_what_was_spent(tmp_path: Path) -> None:
     process = _start(tmp_path, "slow")
     count = tmp_path / "count"

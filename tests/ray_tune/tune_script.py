@@ -1,4 +1,7 @@
-"""A Tune experiment in a process of its own: `-m tests.ray_tune.tune_script FOLDER [restore]`."""
+"""A Tune experiment in a process of its own: `-m tests.ray_tune.tune_script FOLDER [WORD]`.
+
+Words: `slow`, `short` for a budget that does not reach every trial, `restore`.
+"""
 
 import json
 import sys
@@ -13,7 +16,7 @@ from ray import tune
 from bhpt.ray import BHPTScheduler
 from tests.executors.ray_clusters import local_ray
 
-BUDGET = 24
+BUDGET, SHORT = 24, 3
 
 
 def train(config: dict[str, Any]) -> None:
@@ -34,7 +37,7 @@ def train(config: dict[str, Any]) -> None:
             tune.report({"loss": loss}, checkpoint=tune.Checkpoint.from_directory(folder))
 
 
-def tuner(root: Path, sleep: float) -> tune.Tuner:
+def tuner(root: Path, sleep: float, budget: int) -> tune.Tuner:
     """The experiment; one line differs from any other."""
     space = {"x": tune.grid_search([0.1, 0.3, 0.5, 0.7, 0.9]), "sleep": sleep}
     space["count"] = str(root / "count")
@@ -45,7 +48,7 @@ def tuner(root: Path, sleep: float) -> tune.Tuner:
             metric="loss",
             mode="min",
             scheduler=BHPTScheduler(
-                f"{BUDGET} epochs", max_epochs=10, workers=2, policy="asha", study=root / "study.db"
+                f"{budget} epochs", max_epochs=10, workers=2, policy="asha", study=root / "study.db"
             ),
         ),
         run_config=tune.RunConfig(storage_path=str(root / "results"), name="net", verbose=0),
@@ -58,10 +61,12 @@ def main() -> None:
         if "restore" in sys.argv:
             made = tune.Tuner.restore(str(root / "results" / "net"), train)
         else:
-            made = tuner(root, sleep=0.2 if "slow" in sys.argv else 0.0)
+            budget = SHORT if "short" in sys.argv else BUDGET
+            made = tuner(root, 0.2 if "slow" in sys.argv else 0.0, budget)
         results = made.fit()
         best = results.get_best_result()
-        print(json.dumps({"best": best.config["x"], "errors": results.num_errors}))
+        said = {"best": best.config["x"], "errors": results.num_errors, "trials": len(results)}
+        print(json.dumps(said))
     assert not ray.is_initialized()
 
 

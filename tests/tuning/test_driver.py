@@ -2,6 +2,9 @@ import contextlib
 import math
 import os
 import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -10,15 +13,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bhpt.checkpoints import DiskFull
-from bhpt.domain import Objective
+from bhpt.domain import Objective, View
 from bhpt.domain.budget import Budget
 from bhpt.executors import FailureKind, Fault, SimulatedExecutor
 from bhpt.executors.interface import Job
+from bhpt.policies.interface import Decision, Policy
 from bhpt.study import EventLog, Training, fold
 from bhpt.study.events import (
     BudgetAdded,
     CheckpointDropped,
     Decided,
+    Event,
     Extended,
     Failed,
     Observed,
@@ -29,7 +34,7 @@ from bhpt.tuning.folder import StudyFolder
 from bhpt.tuning.interrupts import Interrupts
 from bhpt.tuning.options import Options
 from tests.checkpoints.far_place import FarPlace
-from tests.study.cases import CONFIGS, loss_at
+from tests.study.cases import CONFIGS, Greedy, loss_at
 from tests.tuning.cases import (
     DyingLog,
     Killed,
@@ -146,20 +151,24 @@ def test_the_best_checkpoint_is_kept_though_its_arm_trains_on(tmp_path: Path) ->
 @settings(
     deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(st.lists(st.tuples(st.integers(1, 24), st.sampled_from(["before", "after"])), max_size=6))
+@given(
+    st.lists(st.tuples(st.integers(1, 24), st.sampled_from(["before", "after"])), max_size=6),
+    st.sampled_from([1.0, 1000.0]),  # reports alone, or with the next decision
+)
 def test_a_kill_at_any_write_ends_like_the_uninterrupted_run(
-    tmp_path_factory: pytest.TempPathFactory, deaths: list[tuple[int, str]]
+    tmp_path_factory: pytest.TempPathFactory, deaths: list[tuple[int, str]], seconds: float
 ) -> None:
     folder = tmp_path_factory.mktemp("runs")
     whole = new_log("20 epochs")
-    session(whole, folder / "whole", executor())
+    session(whole, folder / "whole", executor(seconds=seconds))
     broken = new_log("20 epochs")
     for death in deaths:
         try:
-            session(DyingLog(broken, dict([death])), folder / "broken", executor())
+            run = executor(seconds=seconds)
+            session(DyingLog(broken, dict([death])), folder / "broken", run)
         except Killed:
             check_invariants(fold(broken.read()))
-    state = session(broken, folder / "broken", executor())
+    state = session(broken, folder / "broken", executor(seconds=seconds))
     check_invariants(state)
     assert essence(broken.read()) == essence(whole.read())
     assert state.best is not None
@@ -167,6 +176,49 @@ def test_a_kill_at_any_write_ends_like_the_uninterrupted_run(
     assert expected is not None
     assert (state.best.loss, state.best.arm) == (expected.loss, expected.arm)
     assert StudyFolder(folder / "broken").best_checkpoint(state.best) is not None
+
+
+@dataclass
+class _Appended:
+    """A log that notes which events were written together."""
+
+    log: EventLog
+    together: list[list[str]] = field(default_factory=list)
+
+    def append(self, events: Sequence[Event], expected: int) -> None:
+        self.log.append(events, expected)
+        self.together.append([type(event).__name__ for event in events])
+
+    def read(self, after: int = 0) -> list[Event]:
+        return self.log.read(after)
+
+    def close(self) -> None:
+        self.log.close()
+
+
+class _Ponders(Greedy):
+    """Takes a while to decide."""
+
+    def decide(self, view: View) -> Decision | None:
+        time.sleep(0.02)
+        return super().decide(view)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "policy", "at_once"),
+    [(1000.0, _Ponders(), False), (2.0, _Ponders(), True), (0.1, _Ponders(), False)],
+    ids=["a moment beside the unit", "long beside the unit", "a cheap unit"],
+)
+def test_a_report_waits_for_the_next_decision_only_if_that_takes_a_moment(
+    tmp_path: Path, seconds: float, policy: Policy, at_once: bool
+) -> None:
+    log = _Appended(new_log("12 epochs"))
+    session(log, tmp_path / "files", executor(seconds=seconds), policy=policy)
+    reports = [names for names in log.together if "Observed" in names]
+    alone = [names for names in reports if names == ["Observed"]]
+    both = [names for names in reports if names == ["Observed", "Decided"]]
+    assert len(reports) == 6
+    assert (len(alone) >= 5) if at_once else (len(both) >= 4)
 
 
 @pytest.mark.parametrize("slots", [2, 3])

@@ -84,11 +84,11 @@ class BHPTScheduler(TrialScheduler):  # type: ignore[misc]  # Ray has no types
         is_new = self._study.add(trial.trial_id, trial.config)
         if not is_new:
             _log.warning("trial %s has the configuration of another one", trial.trial_id)
-            trial.set_status(Trial.TERMINATED)
+            _end_waiting(trial)
         elif trial.status in {Trial.TERMINATED, Trial.ERROR}:
             self._study.ended(trial.trial_id)
         elif self._study.is_over:
-            trial.set_status(Trial.TERMINATED)
+            _end_waiting(trial)
             tune_controller.search_alg.set_finished()
         else:
             trial.set_status(Trial.PAUSED)
@@ -127,6 +127,7 @@ class BHPTScheduler(TrialScheduler):  # type: ignore[misc]  # Ray has no types
             tune_controller.search_alg.set_finished()
             for trial in trials.values():
                 if trial.status in {Trial.PAUSED, Trial.PENDING}:
+                    trial.init_local_path()
                     tune_controller.stop_trial(trial)
         return None
 
@@ -193,3 +194,12 @@ class BHPTScheduler(TrialScheduler):  # type: ignore[misc]  # Ray has no types
         has = ray.cluster_resources()
         counts = [int(has.get(name, 0.0) // need) for name, need in needs.items() if need > 0]
         return max(1, min(counts, default=1))
+
+
+def _end_waiting(trial: Any) -> None:
+    """End a trial that does not run.
+
+    Tune's results ask each trial for its folder, which Tune makes when a trial is started.
+    """
+    trial.init_local_path()
+    trial.set_status(Trial.TERMINATED)

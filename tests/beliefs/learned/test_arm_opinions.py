@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bhpt.beliefs.learned.arm_opinions import ReaderScores, at_first, expected, names_tell
+from bhpt.beliefs.learned.arm_opinions import SOME, ReaderScores, at_first, expected, names_tell
 from bhpt.beliefs.learned.name_opinions import scores
 from bhpt.beliefs.learned.weights import shipped_policy
 from bhpt.domain import Curves, FloatArray, Memory, View
@@ -61,3 +61,32 @@ def test_opinions_of_a_study_that_grows_need_no_memory(first: int) -> None:
         assert names_tell(fresh, trained)
         for said in (at_first, expected):
             np.testing.assert_array_equal(said(view, rows, trained), said(fresh, rows, trained))
+
+
+def test_opinions_of_very_many_first_arms_need_no_memory() -> None:
+    tokens, trained, memory = tokens_of(SOME + 45), shipped_policy(), Memory()
+    view = view_of(tokens, len(tokens), memory)
+    for rows in (
+        np.arange(3, len(tokens), 40),
+        np.arange(0, 500, 3),
+        np.array([7, len(tokens) - 1]),
+    ):
+        fresh = replace(view, memory=Memory())
+        np.testing.assert_array_equal(expected(view, rows, trained), expected(fresh, rows, trained))
+        np.testing.assert_allclose(
+            expected(view, rows, trained), at_first(view, rows, trained), atol=1e-12
+        )
+
+
+def test_very_many_first_arms_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens, trained = tokens_of(SOME + 45), shipped_policy()
+    view, read = view_of(tokens, len(tokens), Memory()), []
+
+    def counted(xp: object, weights: object, some: FloatArray) -> FloatArray:
+        read.append(len(some))
+        return np.asarray(scores(xp, weights, some))  # type: ignore[arg-type]
+
+    monkeypatch.setattr("bhpt.beliefs.learned.arm_opinions.scores", counted)
+    for end in (100, 101, 110):
+        expected(view, np.arange(end), trained)
+    assert sum(read) == 112  # in blocks of 16
