@@ -84,10 +84,8 @@ def end_priors(
         mean: Mean of each arm's end if it learns, relative to the start, [V].
         variance: Its variance, [V].
     """
-    return (
-        np.where(learns, mean[:, None], 0.0),
-        np.where(learns, variance[:, None], (_STILL * size) ** 2),
-    )
+    still = (_STILL * size) ** 2
+    return learns * mean[:, None], learns * variance[:, None] + ~learns * still
 
 
 def by_shape(
@@ -149,8 +147,7 @@ def _tempered(log_density: FloatArray, rows: ShapeRows, telling: float) -> Float
     if np.isinf(telling):
         return log_density
     best = log_density.max(axis=1, keepdims=True)
-    least = np.minimum(1.0, telling / np.maximum(rows.counts, 1))
-    power = (least + (1 - least) * rows.parts)[:, None]
+    power = rows.telling_powers(telling)[:, None]
     log_density -= best
     log_density *= power
     log_density += best

@@ -6,7 +6,7 @@ Notation:
     q  Σ W², what the observed part of a curve costs under a shape;  log|L|  of its factor
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -100,6 +100,7 @@ class ShapeRows:
     log_diagonal: FloatArray
     learns: BoolArray
     start: float
+    _telling_powers: dict[float, FloatArray] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def moved(self) -> IntArray:
@@ -108,11 +109,18 @@ class ShapeRows:
         moved: IntArray = np.sum(seen & (self.values != self.start), axis=1, dtype=np.int64)
         return moved
 
-    @property
+    @cached_property
     def parts(self) -> FloatArray:
         """Part of the kept epochs that was observed, [V]."""
         parts: FloatArray = self.counts / self.projected.shape[2]
         return parts
+
+    def telling_powers(self, telling: float) -> FloatArray:
+        """η of `shape_evidence` if so many epochs of a curve count for its shape, [V]."""
+        if telling not in self._telling_powers:
+            least = np.minimum(1.0, telling / np.maximum(self.counts, 1))
+            self._telling_powers[telling] = least + (1 - least) * self.parts
+        return self._telling_powers[telling]
 
     def first(self, rows: int) -> "ShapeRows":
         """The first so many rows."""

@@ -20,7 +20,7 @@ import numpy as np
 from bhpt.beliefs.decay_evidence import decay_densities
 from bhpt.beliefs.expected_min import best_other
 from bhpt.beliefs.freeze_thaw import FreezeThaw
-from bhpt.beliefs.hypers import LINEAR_PRIORS, Sampling, Structure, Unknown
+from bhpt.beliefs.hypers import LINEAR_PRIORS, Hypers, Sampling, Structure, Unknown
 from bhpt.beliefs.mixture import Mixture
 from bhpt.beliefs.mixture_ends import MixtureEnds
 from bhpt.beliefs.scale import Scale
@@ -79,15 +79,31 @@ class ShapesOrOneDecay:
         if weight < _LEAST_WEIGHT:
             return self.shapes.condition(view)
         other = self.one_decay.condition(self._leveled(view))
+        self._one_decay_settings(_before(view, view.curves.first(self._last_fit(view))))
         if weight > 1 - _LEAST_WEIGHT:
             return other
         return WeighedMixture(self.shapes.condition(view), other, weight)
 
     def weight(self, view: View) -> float:
         """Probability of one decay, w, as of the latest fit."""
-        reports = min(len(view.curves.reports), _ENOUGH)
-        odds = self._log_odds(view, self.shapes.sampling.last_fit(reports))
+        odds = self._log_odds(view, self._last_fit(view))
         return float(1 / (1 + np.exp(-odds)))
+
+    def _last_fit(self, view: View) -> int:
+        """Reports at the latest fit that weighs."""
+        return self.shapes.sampling.last_fit(min(len(view.curves.reports), _ENOUGH))
+
+    def _one_decay_settings(self, before: View) -> tuple[Hypers, ...]:
+        """Settings of one decay as of a fit.
+
+        They are looked at when the fit is made and kept until the units after it are weighed: by
+        then one decay may have been fitted again, and to walk back would mean all fits anew.
+        """
+        slot: Slot[tuple[Hypers, ...]] = Slot("settings of one decay", self, room=2)
+        told = fit_digest(before.curves, before)
+        return before.memory.recall(
+            slot, (told,), lambda: self.one_decay.settings(self._leveled(before))
+        )
 
     def _leveled(self, view: View) -> View:
         """The view with what curves fall from as its untrained loss."""
@@ -108,9 +124,7 @@ class ShapesOrOneDecay:
         odds = self._log_odds(view, last)
         if odds < _GIVEN_UP:
             return odds
-        none = np.zeros(0, np.int64)
-        before = replace(view, curves=curves.first(last), pending=none)
-        return odds + self._evidence(before, curves)
+        return odds + self._evidence(_before(view, curves.first(last)), curves)
 
     def _evidence(self, before: View, curves: Curves) -> float:
         """Log ratio p_one(D)/p_shapes(D) of the units that curves have beside those of a view."""
@@ -154,10 +168,15 @@ class ShapesOrOneDecay:
         columns = np.arange(values.shape[1])
         new = (columns >= counts[0][:, None]) & (columns < counts[1][:, None])
         found = []
-        for hypers in self.one_decay.settings(self._leveled(before)):
+        for hypers in self._one_decay_settings(before):
             then, now = (decay_densities(hypers, epochs, losses, seen, 1.0) for seen in counts)
             found.append(float(np.sum(now - then)) if np.isfinite(then).all() else -np.inf)
         return np.array(found) + float(values[new].sum())
+
+
+def _before(view: View, curves: Curves) -> View:
+    """A view as it was when it showed these curves, nothing in flight."""
+    return replace(view, curves=curves, pending=np.zeros(0, np.int64))
 
 
 def _compared(before: Curves, after: Curves, unit: int) -> tuple[IntArray, IntArray]:
