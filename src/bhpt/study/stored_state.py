@@ -28,7 +28,7 @@ from bhpt.study.state import Best, Child, State
 from bhpt.study.tried_arms import Arm, TriedArms
 from bhpt.study.unit_size import ReportedUnit
 
-VERSION = 1
+VERSION = 2
 """Of what is stored. Raise it when a field of the state or a rule of the fold changes."""
 
 

@@ -7,8 +7,9 @@ not train. The mean over the last units counts, none with more than twice the me
 start or fail change nothing.
 
 A budget in epochs loses nothing by short units but a person's patience, and decides best with them:
-there they grow only where the rest of the study would wait long for its tuner. How long that is
-depends on the machine, so in such a study the same seed may lead to other decisions.
+there they grow only where the rest of the study would wait long for its tuner, and only as far as
+it takes to wait no longer. How long that is depends on the machine, so in such a study the same
+seed may lead to other decisions.
 """
 
 from collections.abc import Sequence
@@ -68,12 +69,15 @@ def unit_size(
     if len(recent) < window(workers):
         return now
     beside = _usual_beside_s(recent)
-    if epochs_left is not None and epochs_left / now * beside < _PATIENCE_S * workers:
+    patient = None if epochs_left is None else epochs_left * beside / (_PATIENCE_S * workers)
+    if patient is not None and patient < now:
         return now
     epoch_s = float(np.median([one.training_s / one.epochs for one in recent]))
     if not epoch_s > 0:
         return now
     wanted = ceil(_SHARE * beside / epoch_s)
+    if patient is not None:
+        wanted = min(wanted, ceil(patient))
     if now >= wanted > now / _FEWER:
         return now
     unit = training.unit
