@@ -101,7 +101,7 @@ def _driver(
     process = subprocess.Popen(command, cwd=_ROOT, stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + 150
     while not (file.exists() and _state(file).reports >= 3):
-        assert process.poll() is None
+        assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < until
         time.sleep(0.2)
     return process
@@ -141,7 +141,7 @@ def test_two_drivers_share_a_cluster_fairly(tmp_path: Path, cluster: Any) -> Non
     files = [tmp_path / "first.db", tmp_path / "second.db"]
     first = _driver(files[0], cluster.address, epochs=90, workers=4)
     second = _driver(files[1], cluster.address, epochs=90, workers=4)
-    assert first.poll() is None
+    assert first.poll() is None, first.communicate()[1]
     before = [_state(file).reports for file in files]
     while first.poll() is None and second.poll() is None:
         time.sleep(0.2)

@@ -1,8 +1,8 @@
 """`bhpt studies`: list, compare and archive the studies of a folder or a server."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +16,7 @@ from bhpt.cli.read_study import StudySnapshot, read_snapshot
 from bhpt.domain import Misuse
 from bhpt.storage import Address
 from bhpt.storage.catalogue import find_studies
+from bhpt.study import State
 from bhpt.views.consoles import page, put
 from bhpt.views.formatting import one_line
 
@@ -50,20 +51,10 @@ def studies(
             raise Misuse("--archive needs the names of studies: nothing is archived unasked")
         _archive(found, archive, remove=remove)
         return
-    seen = [_read(name, address) for name, address in found.items()]
     if compare_:
-        _show_comparison([one for one in seen if one.snapshot is not None])
+        _show_comparison(found)
     else:
-        _show_list(seen)
-
-
-@dataclass(frozen=True, eq=False)
-class _Seen:
-    """A study in the list: its name, and what was read or why it cannot be read."""
-
-    name: str
-    snapshot: StudySnapshot | None
-    trouble: str = ""
+        _show_list(found)
 
 
 def _chosen(where: str, names: Sequence[str]) -> dict[str, Address]:
@@ -92,24 +83,20 @@ def _shown(where: str) -> str:
     return str(Address.parse(where)) if "://" in where else where
 
 
-def _read(name: str, address: Address) -> _Seen:
-    """A study, or why it cannot be read: one that is damaged must not hide the others."""
-    try:
-        return _Seen(name, read_snapshot(address))
-    except Misuse as error:
-        return _Seen(name, None, str(error))
-
-
-def _show_list(seen: Sequence[_Seen]) -> None:
+def _show_list(found: Mapping[str, Address]) -> None:
+    """One line a study, read one after the other: a team may have thousands."""
     table = Table("study", "is", "used", "best", "arms", "units", "last event", box=None)
-    for one in seen:
-        row = ("cannot be read",) if one.snapshot is None else _row(one.snapshot)
-        table.add_row(one.name, *row)
+    troubles: dict[str, str] = {}
+    for name, address in found.items():
+        try:
+            row = _row(read_snapshot(address))
+        except Misuse as error:  # one that is damaged must not hide the others
+            row, troubles[name] = ("cannot be read",), str(error)
+        table.add_row(name, *row)
     console = page()
     put(console, table)
-    for one in seen:
-        if one.snapshot is None:
-            console.print(Text(f"{one.name}: {one_line(one.trouble)}", "red"), soft_wrap=True)
+    for name, trouble in troubles.items():
+        console.print(Text(f"{name}: {one_line(trouble)}", "red"), soft_wrap=True)
 
 
 def _row(snapshot: StudySnapshot) -> tuple[str, ...]:
@@ -140,20 +127,23 @@ def _phase(snapshot: StudySnapshot) -> str:
     return "paused" if ledger.left >= ledger.budget.rules.worth_a_session(step) else "done"
 
 
-def _show_comparison(seen: Sequence[_Seen]) -> None:
-    snapshots = [one.snapshot for one in seen if one.snapshot is not None]
-    states = [snapshot.state for snapshot in snapshots if snapshot.state.reports]
-    names = [one.name for one in seen if one.snapshot is not None and one.snapshot.state.reports]
+def _show_comparison(found: Mapping[str, Address]) -> None:
+    read: dict[str, State] = {}
+    for name, address in found.items():
+        with suppress(Misuse):  # one that is damaged must not hide the others
+            read[name] = read_snapshot(address).state
+    states = [state for state in read.values() if state.reports]
+    names = [name for name, state in read.items() if state.reports]
     if not states:
         raise Misuse("there is no study with results to compare")
-    found = compare(states)
+    compared = compare(states)
     rules = states[0].ledger.budget.rules
     table = Table(f"best {states[0].plan.objective.metric} after", box=None)
-    for used in found.used:
+    for used in compared.used:
         table.add_column(rules.text(float(used)), justify="right")
     sign = 1.0 if states[0].plan.objective.mode == "min" else -1.0
-    for place in np.argsort(sign * found.best[:, -1]):
-        values = ("" if np.isnan(value) else f"{value:.5g}" for value in found.best[place])
+    for place in np.argsort(sign * compared.best[:, -1]):
+        values = ("" if np.isnan(value) else f"{value:.5g}" for value in compared.best[place])
         table.add_row(names[int(place)], *values)
     put(page(), table)
 
