@@ -66,6 +66,7 @@ class RayExecutor(SlottedExecutor[RaySlot]):
             while self.free < count:
                 self._wait(TICK_S)
                 self._tend()
+                self._settle_slots()
                 self._refuse_unusable()
                 if self.now() - began > self._limit_s:
                     raise Misuse(self._no_room())
@@ -104,7 +105,7 @@ class RayExecutor(SlottedExecutor[RaySlot]):
         self._watch.call_off()
 
     def _tend(self) -> None:
-        """Look after every slot, collect the reports, keep to the fair share."""
+        """Look after every slot and collect the reports."""
         import ray
 
         if self._closed:
@@ -115,10 +116,11 @@ class RayExecutor(SlottedExecutor[RaySlot]):
             report = slot.tend(done)
             if report is not None:
                 self._take_in(report, slot)
-        self._share()
 
-    def _share(self) -> None:
-        """Ask for workers up to the share, and give idle ones back above it."""
+    def _settle_slots(self) -> None:
+        """Ask for workers up to the fair share, and give idle ones back above it."""
+        if self._closed:
+            return
         held = [slot for slot in self._slots if not slot.is_empty]
         self._shares.tend(len(held))
         surplus = len(held) - self._shares.allowed

@@ -122,6 +122,7 @@ class SlottedExecutor(Closing, ABC, Generic[S]):
         until = None if timeout is None else self.now() + timeout
         while True:
             self._tend()
+            self._settle_slots()
             if self._reports or all(slot.job is None for slot in self._slots):
                 reports, self._reports = self._reports, []
                 return reports
@@ -148,6 +149,13 @@ class SlottedExecutor(Closing, ABC, Generic[S]):
     @abstractmethod
     def _tend(self) -> None:
         """Look after every slot, and take in the reports that have come."""
+
+    def _settle_slots(self) -> None:
+        """Take or give back workers, where a subclass does so while it is used.
+
+        Only polling and starting call it: a slot that was free when its driver decided on a unit
+        is free when the unit is submitted.
+        """
 
     @abstractmethod
     def _wait(self, seconds: float) -> None:
