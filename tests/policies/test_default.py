@@ -16,6 +16,7 @@ from bhpt.policies.promising import Promising
 from bhpt.policies.registry import make_policy
 from bhpt.policies.sensible import SensiblePolicy
 from bhpt.policies.staged import StagedPolicy
+from bhpt.policies.whole_trainings import WholeTrainings
 from bhpt.spaces import encode_tokens, infer_ranges
 from tests.policies.test_staged import PARTS, Says
 
@@ -41,6 +42,15 @@ def view_of(name: str, left: float, done: int = 0) -> View:
         untrained=1.0,
         tokens=encode_tokens(configs, infer_ranges(configs)),
     )
+
+
+def guard_of_default() -> SensiblePolicy:
+    """The default without whole trainings."""
+    default = make_policy("default")
+    assert isinstance(default, WholeTrainings)
+    assert isinstance(default.usual, SensiblePolicy)
+    assert default.predictor is default.usual.predictor
+    return default.usual
 
 
 def decided(view: View, policy: DefaultPolicy = POLICY) -> int:
@@ -127,8 +137,7 @@ def test_nothing_is_decided_where_nothing_can_run() -> None:
 
 
 def test_the_study_has_one_predictor_whoever_decides() -> None:
-    guard = make_policy("default")
-    assert isinstance(guard, SensiblePolicy)
+    guard = guard_of_default()
     default = guard.chooser
     assert isinstance(default, DefaultPolicy)
     assert isinstance(default.second, Promising)
@@ -141,8 +150,7 @@ def test_the_study_has_one_predictor_whoever_decides() -> None:
 @pytest.mark.parametrize("budget", [10, 45])
 def test_without_names_the_default_is_the_nameless_policy(budget: int) -> None:
     task = replace(packaged("vae_mnist"), tokens=None)
-    guard, nameless = make_policy("default"), make_policy("nameless")
-    assert isinstance(guard, SensiblePolicy)
+    guard, nameless = guard_of_default(), make_policy("nameless")
     assert isinstance(nameless, StagedPolicy)
     default = guard.chooser
     np.testing.assert_array_equal(
@@ -163,8 +171,7 @@ def test_a_small_budget_with_names_is_the_learned_policys_but_for_one_look() -> 
     task = packaged("vae_mnist")  # with names of other arms, so that several are tried
     assert task.tokens is not None
     task = replace(task, tokens=task.tokens[np.random.default_rng(0).permutation(task.arms)])
-    guard = make_policy("default")
-    assert isinstance(guard, SensiblePolicy)
+    guard = guard_of_default()
     assert isinstance(guard.chooser, DefaultPolicy)
     by_names = replace(guard, chooser=replace(guard.chooser, blind=Says(None)))
     learned = simulate(task, Learned(), 30, 1).arms

@@ -8,7 +8,7 @@ import pytest
 
 from bhpt.beliefs.predictor import Ends, Predictor
 from bhpt.domain import Curves, FloatArray, IntArray, View
-from bhpt.policies.interface import Decision, Explanation
+from bhpt.policies.interface import Decision, Explanation, PredictingPolicy
 from bhpt.policies.registry import make_policy
 from bhpt.policies.sensible import NEGLIGIBLE, SensiblePolicy, hopeful_arms
 
@@ -134,7 +134,7 @@ def random_view(seed: int) -> View:
 def test_the_default_runs_no_hopeless_arm_while_there_are_others(seed: int) -> None:
     view = random_view(seed)
     policy = make_policy("default")
-    assert isinstance(policy, SensiblePolicy)
+    assert isinstance(policy, PredictingPolicy)
     predictor: Predictor = policy.predictor
     decision = policy.decide(view)
     if decision is None:

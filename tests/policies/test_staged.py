@@ -24,6 +24,7 @@ from bhpt.policies.rungs import Rung, RungCourse
 from bhpt.policies.scheduled import Course, Schedule, Scheduled, Setup
 from bhpt.policies.sensible import SensiblePolicy
 from bhpt.policies.staged import StagedPolicy
+from bhpt.policies.whole_trainings import WholeTrainings
 
 PREDICTOR = LearnedPredictor(shipped("ends"))
 
@@ -147,11 +148,12 @@ def test_weights_of_both_networks_can_come_from_a_folder(tmp_path: Path) -> None
     with pytest.raises(Misuse, match=r"names\.npz cannot be read"):
         make_policy(f"default:{tmp_path}")
     write_weights(tmp_path / "names.npz", shipped("names"), shipped("names").passport)
-    learned, nameless, guard = (
+    learned, nameless, outer = (
         make_policy(f"{name}:{tmp_path}") for name in ("learned", "nameless", "default")
     )
-    assert isinstance(guard, SensiblePolicy)
-    default = guard.chooser
+    assert isinstance(outer, WholeTrainings)
+    assert isinstance(outer.usual, SensiblePolicy)
+    default = outer.usual.chooser
     assert isinstance(learned, Learned)
     assert isinstance(nameless, StagedPolicy)
     assert isinstance(default, DefaultPolicy)

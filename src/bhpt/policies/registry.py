@@ -39,6 +39,7 @@ from bhpt.policies.schedules import (
 )
 from bhpt.policies.sensible import SensiblePolicy
 from bhpt.policies.staged import StagedPolicy
+from bhpt.policies.whole_trainings import WholeTrainings
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def _without_names(learned: Learned) -> Learned:
     return Learned(without_names(learned.weights), learned.ends)
 
 
-def default_with(learned: Learned) -> SensiblePolicy:
+def default_with(learned: Learned) -> WholeTrainings:
     """The policy of a user who names none, with the networks of a learned policy."""
     chooser = DefaultPolicy(
         named=learned,
@@ -101,7 +102,7 @@ def default_with(learned: Learned) -> SensiblePolicy:
         nameless=_nameless(learned),
         names_tell=learned.names_tell,
     )
-    return SensiblePolicy(chooser, learned.predictor)
+    return WholeTrainings(SensiblePolicy(chooser, learned.predictor), learned)
 
 
 ENTRIES = (

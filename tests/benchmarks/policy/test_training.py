@@ -49,7 +49,7 @@ from bhpt.bench.synthetic import synthetic
 from bhpt.bench.tasks import PACKAGED, Task, packaged
 from bhpt.domain import Curves, FloatArray, Misuse, View
 from bhpt.policies.registry import make_policy
-from bhpt.policies.sensible import SensiblePolicy
+from bhpt.policies.whole_trainings import WholeTrainings
 from bhpt.spaces import encode_tokens
 from bhpt.spaces.ranges import NumberRange
 from bhpt.spaces.tokens import NAME_HASH, column
@@ -961,6 +961,6 @@ def test_one_command_retrains_and_goes_on_where_it_ended(
         assert passport.shapes.keys() == weights.keys()
         assert "value" not in weights
         assert weights.knows_names == (network == "names")
-    assert isinstance(make_policy(f"default:{tmp_path / 'new'}"), SensiblePolicy)
+    assert isinstance(make_policy(f"default:{tmp_path / 'new'}"), WholeTrainings)
     retrain.main(told)
     assert capsys.readouterr().out.count("done before") == 5

@@ -1,0 +1,139 @@
+"""Whole trainings while no curve has shown anything: when, of which arms, and what they find."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bhpt.beliefs.learned.arm_opinions import expected
+from bhpt.bench.metrics import score
+from bhpt.bench.simulate import simulate
+from bhpt.bench.tasks import Task
+from bhpt.domain import FloatArray, View
+from bhpt.policies.learned import Learned
+from bhpt.policies.registry import make_policy
+from bhpt.policies.whole_trainings import WholeTrainings, nothing_learnt, wants_whole_training
+from bhpt.spaces import encode_tokens, infer_ranges
+from tests.policies.test_default import view_of
+
+FULL = 20  # units of a training in `view_of`
+
+
+def after(loss: float, units: int = FULL, left: float = 8.0 * FULL) -> View:
+    """A study with names, ℓ_0 = 1, after some units of its first two arms that all end alike."""
+    view = view_of("learning_rate", left)
+    curves = view.curves
+    for step in range(units):
+        curves = curves.extend(step % 2, np.array([loss]))
+    return replace(view, curves=curves)
+
+
+def shifted(view: View, untrained: float | None) -> View:
+    return replace(view, untrained=untrained)
+
+
+@pytest.mark.parametrize(
+    ("loss", "untrained", "nothing"),
+    [
+        (1.0, 1.0, True),
+        (0.981, 1.0, True),
+        (0.97, 1.0, False),
+        (5.0, 1.0, True),
+        (0.0, 0.0, True),
+        (-0.01, 0.0, False),
+        (-2.03, -2.0, True),
+        (-2.05, -2.0, False),
+    ],
+)
+def test_a_fiftieth_of_the_untrained_loss_is_something(
+    loss: float, untrained: float, nothing: bool
+) -> None:
+    assert nothing_learnt(shifted(after(loss), untrained)) == nothing
+
+
+def test_before_the_first_report_nothing_has_been_learnt() -> None:
+    assert nothing_learnt(view_of("learning_rate", 400.0))
+
+
+def test_without_an_untrained_loss_nobody_can_tell() -> None:
+    assert not nothing_learnt(shifted(after(1.0), None))
+
+
+def test_one_unit_of_three_where_the_budget_pays_for_eight_trainings() -> None:
+    turns = [wants_whole_training(after(1.0, units)) for units in range(FULL, FULL + 6)]
+    assert turns == [False, False, True, False, False, True]
+    at = FULL + 2
+    assert wants_whole_training(after(1.0, at, left=8 * FULL - at))
+    assert not wants_whole_training(after(1.0, at, left=8 * FULL - at - 1))
+    assert not wants_whole_training(after(0.5, at))
+    assert not any(wants_whole_training(after(1.0, units)) for units in range(FULL))
+
+
+def test_the_arm_of_which_names_promise_most_and_then_the_next() -> None:
+    view = after(1.0, FULL + 2)
+    policy = make_policy("default")
+    assert isinstance(policy, WholeTrainings)
+    by_names = np.argsort(-expected(view, np.arange(view.arms), Learned().weights)[:, 0])
+    decision = policy.decide(view)
+    assert decision is not None
+    assert decision.arm == by_names[0]
+    assert decision.explanation.why == "a whole training, as no curve has shown anything yet"
+    flying = policy.decide(replace(view, pending=by_names[:1], curves=after(1.0, FULL + 1).curves))
+    assert flying is not None
+    assert flying.arm == by_names[1]
+
+
+def test_no_training_is_begun_that_cannot_be_paid_to_its_end() -> None:
+    view = after(1.0, FULL + 2, left=8.0 * FULL)
+    policy = make_policy("default")
+    assert isinstance(policy, WholeTrainings)
+    dear = replace(view, costs=np.full(view.arms, 10.0), left=160.0 * FULL)
+    paid = replace(dear, split=9)  # each worker's part pays for less than a training
+    usual = policy.usual.decide(paid)
+    decision = policy.decide(paid)
+    assert usual is not None
+    assert decision is not None
+    assert decision.arm == usual.arm
+
+
+def test_without_names_nothing_changes() -> None:
+    view = replace(after(1.0, FULL + 2), tokens=None)
+    policy = make_policy("default")
+    assert isinstance(policy, WholeTrainings)
+    usual, decision = policy.usual.decide(view), policy.decide(view)
+    assert usual is not None
+    assert decision is not None
+    assert decision.arm == usual.arm
+
+
+def late_learners(arms: int = 40, full: int = 12) -> Task:
+    """A task whose usual learning rates learn nothing for two thirds of a training, then all.
+
+    All other arms learn nothing at all, and start a little lower.
+    """
+    rates: FloatArray = 10.0 ** np.linspace(-6, 1, arms)
+    configs = [{"learning_rate": float(rate), "momentum": 0.9} for rate in rates]
+    late = np.abs(np.log10(rates) + 2.5) < 1.0
+    after_units = np.arange(1, full + 1)
+    losses = np.where(late[:, None] & (after_units > 2 * full // 3), 0.1, 1.0)
+    losses = losses - 0.001 * ~late[:, None]
+    ranges = infer_ranges(configs)
+    features = np.log10(rates)[:, None] / 7 + 6 / 7
+    return Task(
+        name="late",
+        losses=losses,
+        features=features,
+        configs=tuple(configs),
+        untrained=1.0,
+        unit=1,
+        tokens=encode_tokens(configs, ranges),
+    )
+
+
+def test_arms_that_learn_late_are_found() -> None:
+    task = late_learners()
+    policy = make_policy("default")
+    assert isinstance(policy, WholeTrainings)
+    regret = [score(task, 120, simulate(task, p, 120, 0)).regret for p in (policy, policy.usual)]
+    assert regret[0] == 0.0
+    assert regret[1] > 0.9
