@@ -1,7 +1,7 @@
 """No unit goes to an arm without a chance while another arm has one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -92,6 +92,15 @@ def test_an_untried_arm_about_which_nothing_is_predicted_may_be_run() -> None:
     assert chosen(guard([0.9, 0.9, np.nan]), view_of([[0.9], [0.5], []])) == 2
     nothing = [np.nan, np.nan, np.nan]
     assert chosen(guard(nothing), view_of([[0.9], [0.5], [0.6]])) == 0
+
+
+def test_an_untried_arm_that_is_not_looked_at_is_as_hopeful_as_those_that_are() -> None:
+    """Of many untried arms, the predictor looks at some: the others are no way out."""
+    view = view_of([[0.9], [0.5], [], []])
+    assert chosen(guard([0.9, 0.9, 0.8, np.nan]), view) == 0
+    assert chosen(guard([0.9, 0.9, 0.4, np.nan]), view) == 2
+    only_unknown = replace(view, startable=np.array([True, True, False, True]))
+    assert chosen(guard([0.9, 0.9, 0.8, np.nan]), only_unknown) == 3
 
 
 def test_a_tried_arm_that_is_not_looked_at_is_no_better_than_those_that_are() -> None:

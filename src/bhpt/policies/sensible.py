@@ -86,12 +86,17 @@ def _shown(decision: Decision, ends: Ends) -> Explanation:
 def hopeful_arms(view: View, ends: Ends) -> BoolArray:
     """Arms that can run and whose chance to end below the best so far is not negligible, [K].
 
-    An untried arm about which nothing is predicted counts as hopeful. A tried one does not, unless
-    nothing is predicted of any: a predictor that looks at some of many arms looks at the best.
+    A predictor that looks at some of many arms looks at the best of the tried ones, and at untried
+    ones that are like the others. So a tried arm about which nothing is predicted is not hopeful,
+    and an untried one is if any is about which something is, or if there is none; all are where
+    nothing is predicted of any.
     """
     low = ends.quantiles([NEGLIGIBLE])[0]
     unknown = np.isnan(low)
+    promising = low < view.curves.best
     if not unknown.all():
-        unknown &= view.curves.count_by_arm == 0
-    hopeful: BoolArray = view.choosable & (unknown | (low < view.curves.best))
+        untried = view.curves.count_by_arm == 0
+        alike = promising[untried & ~unknown & view.choosable]
+        unknown &= untried & bool(alike.any() or not len(alike))
+    hopeful: BoolArray = view.choosable & (unknown | promising)
     return hopeful
