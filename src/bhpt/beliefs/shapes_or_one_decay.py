@@ -16,6 +16,7 @@ An arm that has not moved from the start says nothing of how curves decay.
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.special import expit
 
 from bhpt.beliefs.decay_evidence import decay_densities
 from bhpt.beliefs.expected_min import best_other
@@ -87,7 +88,7 @@ class ShapesOrOneDecay:
     def weight(self, view: View) -> float:
         """Probability of one decay, w, as of the latest fit."""
         odds = self._log_odds(view, self._last_fit(view))
-        return float(1 / (1 + np.exp(-odds)))
+        return float(expit(odds))
 
     def _last_fit(self, view: View) -> int:
         """Reports at the latest fit that weighs."""

@@ -1,0 +1,62 @@
+"""How often 90% intervals of the belief with shapes hold: `python -m benchmarks.intervals FOLDER`.
+
+FOLDER has tables as `bhpt bench --data` takes them. A random half of 50 arms of each has been
+trained for 1, 2 and 4 units, and the ends of those arms are predicted; units are those of the table
+and four times as long. Prints the mean over tables of the part of the ends inside, and its standard
+error.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.policy.options import listed
+from bhpt.bench.calibration import score
+from bhpt.bench.catalogue import load
+from bhpt.domain import FloatArray
+from bhpt.policies.registry import shapes_belief
+
+UNITS = (1, 2, 4)
+ARMS = 50
+
+
+def covered(folder: Path, name: str, longer: int, seed: int) -> FloatArray:
+    """Part of the ends inside after each number of units, [3]; NaN where a training is over."""
+    task = load(name, seed, folder, ARMS)
+    if longer > 1:
+        task = load(f"{name}@{longer * task.unit}", seed, folder, ARMS)
+    found = [
+        score(task, shapes_belief(), seed, units * task.unit / task.epochs).coverage
+        if units * task.unit < task.epochs
+        else np.nan
+        for units in UNITS
+    ]
+    return np.array(found)
+
+
+def main() -> None:
+    """Print a line for each length of units."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.intervals", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--tables", type=listed, default=(), help="with commas; default all")
+    parser.add_argument("--seed", type=int, default=0, help="which arms, and which half of them")
+    options = parser.parse_args()
+    names = options.tables or tuple(sorted(path.stem for path in options.folder.glob("*.npz")))
+    for longer in (1, 4):
+        rows = np.stack([covered(options.folder, name, longer, options.seed) for name in names])
+        after = ", ".join(filter(None, map(described, UNITS, rows.T)))
+        print(f"units {longer} times those of the tables, after {after}")
+
+
+def described(units: int, covered: FloatArray) -> str:
+    """Mean over the tables whose training goes on after so many units; nothing if none does."""
+    inside = covered[~np.isnan(covered)]
+    if not len(inside):
+        return ""
+    error = np.std(inside) / np.sqrt(len(inside))
+    return f"{units}: {np.mean(inside):.3f} ± {error:.3f} ({len(inside)} tables)"
+
+
+if __name__ == "__main__":
+    main()
