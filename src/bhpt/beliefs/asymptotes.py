@@ -123,18 +123,19 @@ def _prior(
     structure: Structure, hypers: Hypers, features: FloatArray, rows: IntArray, columns: IntArray
 ) -> FloatArray:
     """Block of K_x, [A, B]."""
-    cross = asymptote_covariance(structure.kernel, hypers, features[rows], features[columns])
-    row_of = np.full(len(features), -1)
+    shared = asymptote_covariance(structure.kernel, hypers, features[rows], features[columns])
+    return _with_own(hypers, shared, rows, columns, len(features))
+
+
+def _with_own(
+    hypers: Hypers, shared: FloatArray, rows: IntArray, columns: IntArray, arms: int
+) -> FloatArray:
+    """Block of K_x from what configurations share of it, changed in place, [A, B]."""
+    row_of = np.full(arms, -1)
     row_of[rows] = np.arange(len(rows))
     same = np.flatnonzero(row_of[columns] >= 0)
-    cross[row_of[columns[same]], same] += hypers.amplitude**2 * (1 - hypers.rho)
-    return cross
-
-
-def _own_added(hypers: Hypers, cross: FloatArray, visited: IntArray) -> FloatArray:
-    """Rows of K_x of visited arms for all arms, [V, K], from what configurations share of it."""
-    cross[np.arange(len(visited)), visited] += hypers.amplitude**2 * (1 - hypers.rho)
-    return cross
+    shared[row_of[columns[same]], same] += hypers.amplitude**2 * (1 - hypers.rho)
+    return shared
 
 
 def condition(
@@ -175,7 +176,8 @@ def condition(
     few = len(visited) * arms <= _BLOCK
     cross = None
     if likeness is not None and few:
-        cross = _own_added(hypers, hypers.amplitude**2 * hypers.rho * likeness.T, visited)
+        shared = hypers.amplitude**2 * hypers.rho * likeness.T
+        cross = _with_own(hypers, shared, visited, np.arange(arms), arms)
     among = (
         _prior(structure, hypers, features, visited, visited)
         if cross is None

@@ -11,7 +11,7 @@ import numpy as np
 
 from bhpt.beliefs.experts import EXPERTS, Advice
 from bhpt.domain import FloatArray, IntArray, Memory, View
-from bhpt.policies.interface import AdvisedPolicy, Decision, Explanation
+from bhpt.policies.interface import Decision, Explanation, advice_of
 from bhpt.policies.study_predictor import policy_named
 from bhpt.spaces import Config
 from bhpt.study import State, priced_view
@@ -199,7 +199,7 @@ def _decided_again(before: State, arm: int, memory: Memory) -> _Again | None:
         decision = policy.decide(view)
         if decision is None:
             return None
-        said = policy.advice(view, arm) if isinstance(policy, AdvisedPolicy) else None
+        said = advice_of(policy, view, arm)
         experts = () if said is None else _views(said, arm, view)
         return _Again(decision, decision.explanation, experts)
 

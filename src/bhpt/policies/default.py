@@ -14,17 +14,15 @@ Where they do not, everything is decided without them.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from bhpt.beliefs.experts import Advice
 from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import View
 from bhpt.policies.interface import (
-    AdvisedPolicy,
     Decision,
     Explanation,
     Policy,
     PredictingPolicy,
+    advice_of,
 )
 from bhpt.policies.staged import plenty
 
@@ -57,7 +55,7 @@ class DefaultPolicy(PredictingPolicy):
 
     def advice(self, view: View, arm: int) -> Advice | None:
         """The experts' opinions that the policy `named` uses; None if it uses none."""
-        return self.named.advice(view, arm) if isinstance(self.named, AdvisedPolicy) else None
+        return advice_of(self.named, view, arm)
 
     def decide(self, view: View) -> Decision | None:
         """The decision of one of the parts: which one follows from the view alone."""
@@ -73,9 +71,8 @@ class DefaultPolicy(PredictingPolicy):
         return Decision(other.arm, lambda: self._explain_blind(view))
 
     def _explain_blind(self, view: View) -> Explanation:
-        nothing = np.full(view.arms, np.nan)
         why = "a first look, chosen without names"
-        return Explanation.of_ends(lambda: self.predictor.predict(view), nothing, why)
+        return Explanation.of_unpriced(self.predictor, view, why)
 
 
 def _wants_advice(view: View) -> bool:

@@ -48,6 +48,11 @@ class Explanation:
         """
         return EndsExplanation(ends, value, why)
 
+    @staticmethod
+    def of_unpriced(predictor: Predictor, view: View, why: str) -> "EndsExplanation":
+        """An explanation by a policy that prices no arm, with what a predictor says of all."""
+        return EndsExplanation(lambda: predictor.predict(view), np.full(view.arms, np.nan), why)
+
 
 class EndsExplanation(Explanation):
     """An explanation whose predictions are computed when they are read.
@@ -127,6 +132,11 @@ class AdvisedPolicy(Protocol):
     def advice(self, view: View, arm: int) -> Advice | None:
         """What each expert predicts for an arm and others, with its weight; None if none does."""
         ...
+
+
+def advice_of(policy: Policy, view: View, arm: int) -> Advice | None:
+    """What the experts of a policy predict for an arm and others; None if it uses none."""
+    return policy.advice(view, arm) if isinstance(policy, AdvisedPolicy) else None
 
 
 class SequentialPolicy(ABC):

@@ -76,8 +76,7 @@ class Learned(PredictingPolicy):
 
     def _explain(self, view: View, arm: int) -> Explanation:
         why = "go on" if view.curves.count_by_arm[arm] else "a first look"
-        nothing = np.full(view.arms, np.nan)
-        return Explanation.of_ends(lambda: self.ends.predict(view), nothing, why)
+        return Explanation.of_unpriced(self.ends, view, why)
 
 
 def likeliest(

@@ -17,12 +17,12 @@ from bhpt.beliefs.experts import Advice
 from bhpt.beliefs.predictor import Ends, Predictor
 from bhpt.domain import BoolArray, Memory, Slot, View
 from bhpt.policies.interface import (
-    AdvisedPolicy,
     Decision,
     EndsExplanation,
     Explanation,
     Policy,
     PredictingPolicy,
+    advice_of,
 )
 
 NEGLIGIBLE = 0.01
@@ -48,7 +48,7 @@ class SensiblePolicy(PredictingPolicy):
 
     def advice(self, view: View, arm: int) -> Advice | None:
         """What the experts of the policy say, if it listens to any."""
-        return self.chooser.advice(view, arm) if isinstance(self.chooser, AdvisedPolicy) else None
+        return advice_of(self.chooser, view, arm)
 
     def decide(self, view: View) -> Decision | None:
         """The policy's decision; asked again without hopeless arms if it chose one of them."""

@@ -19,7 +19,7 @@ from bhpt.beliefs.experts import Advice
 from bhpt.beliefs.learned.arm_opinions import SOME, expected
 from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import IntArray, View
-from bhpt.policies.interface import AdvisedPolicy, Decision, Explanation, PredictingPolicy
+from bhpt.policies.interface import Decision, Explanation, PredictingPolicy, advice_of
 from bhpt.policies.learned import Learned
 
 _HARDLY = 0.02  # of ℓ_0: a smaller improvement is none
@@ -48,7 +48,7 @@ class WholeTrainings(PredictingPolicy):
 
     def advice(self, view: View, arm: int) -> Advice | None:
         """What the experts of the other policy say, if it listens to any."""
-        return self.usual.advice(view, arm) if isinstance(self.usual, AdvisedPolicy) else None
+        return advice_of(self.usual, view, arm)
 
     def decide(self, view: View) -> Decision | None:
         """A unit of a whole training where it is time for one, or else the other's decision."""
@@ -68,9 +68,8 @@ class WholeTrainings(PredictingPolicy):
         return int(rows[np.where(whole, promised, -np.inf).argmax()])
 
     def _explain(self, view: View) -> Explanation:
-        nothing = np.full(view.arms, np.nan)
         why = "a whole training, as no curve has shown anything yet"
-        return Explanation.of_ends(lambda: self.predictor.predict(view), nothing, why)
+        return Explanation.of_unpriced(self.predictor, view, why)
 
 
 def _compared(view: View) -> IntArray:
@@ -84,7 +83,7 @@ def wants_whole_training(view: View) -> bool:
     One unit of three does while nothing has been learnt, once the units of a full training are
     spent, and where the budget pays for eight full trainings.
     """
-    turn = view.step % _EVERY == _EVERY - 2
+    turn = view.step % _EVERY == _EVERY - 2  # the default asks for a second opinion one unit later
     enough = view.step >= view.full and view.step + view.units_left >= _MANY * view.full
     return turn and enough and nothing_learnt(view)
 
