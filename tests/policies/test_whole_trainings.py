@@ -17,6 +17,7 @@ from bhpt.spaces import encode_tokens, infer_ranges
 from tests.policies.test_default import view_of
 
 FULL = 20  # units of a training in `view_of`
+WHOLE = "a whole training, as no curve has shown anything yet"
 
 
 def after(loss: float, units: int = FULL, left: float = 8.0 * FULL) -> View:
@@ -77,27 +78,31 @@ def test_the_arm_of_which_names_promise_most_and_then_the_next() -> None:
     decision = policy.decide(view)
     assert decision is not None
     assert decision.arm == by_names[0]
-    assert decision.explanation.why == "a whole training, as no curve has shown anything yet"
+    assert decision.explanation.why == WHOLE
     flying = policy.decide(replace(view, pending=by_names[:1], curves=after(1.0, FULL + 1).curves))
     assert flying is not None
     assert flying.arm == by_names[1]
 
 
-def test_no_training_is_begun_that_cannot_be_paid_to_its_end() -> None:
-    view = after(1.0, FULL + 2, left=8.0 * FULL)
+def test_no_training_is_gone_on_with_that_cannot_be_paid_to_its_end() -> None:
     policy = make_policy("default")
-    assert isinstance(policy, WholeTrainings)
-    dear = replace(view, costs=np.full(view.arms, 10.0), left=160.0 * FULL)
-    paid = replace(dear, split=9)  # each worker's part pays for less than a training
-    usual = policy.usual.decide(paid)
-    decision = policy.decide(paid)
+    whole = replace(after(1.0, FULL + 2), costs=np.full(15, 10.0), left=160.0 * FULL)
+    nine_left = replace(whole, split=17)  # a worker's part pays for 18 units
+    unpaid = replace(whole, split=40)  # and here for 8
+    assert wants_whole_training(nine_left)
+    assert wants_whole_training(unpaid)
+    tried = policy.decide(nine_left)
+    assert tried is not None
+    assert tried.arm in nine_left.curves.visited
+    assert tried.explanation.why == WHOLE
+    usual = policy.decide(unpaid)
     assert usual is not None
-    assert decision is not None
-    assert decision.arm == usual.arm
+    assert usual.explanation.why != WHOLE
 
 
 def test_without_names_nothing_changes() -> None:
     view = replace(after(1.0, FULL + 2), tokens=None)
+    assert wants_whole_training(view)
     policy = make_policy("default")
     assert isinstance(policy, WholeTrainings)
     usual, decision = policy.usual.decide(view), policy.decide(view)
