@@ -29,6 +29,7 @@ from bhpt.study.events import (
     Observed,
     Restarted,
 )
+from bhpt.tuning import driver
 from bhpt.tuning.errors import Paused, TrainerBroken
 from bhpt.tuning.folder import StudyFolder
 from bhpt.tuning.interrupts import Interrupts
@@ -91,8 +92,9 @@ def test_a_cheap_unit_goes_on_from_the_one_before(tmp_path: Path, slots: int) ->
 
 @pytest.mark.parametrize("budget", ["30 epochs", "12 epochs"])
 def test_a_trainer_that_dies_after_the_decision_is_paid_for_or_taken_back(
-    tmp_path: Path, budget: str
+    tmp_path: Path, budget: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(driver, "_MAY_WAIT", 0.0)  # every report is written before the decision
     run = executor(freezes=False)
     log = new_log(budget)
     decided = LockedLog(log, lambda: _forget(run, log))
