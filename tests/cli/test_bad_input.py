@@ -27,7 +27,7 @@ def refused(answer: Answer, *parts: str) -> None:
         (["--budget", "-3 epochs"], "more than 0"),
         (["--budget", "five"], "budget 'five'"),
         (["--budget", "10 parsecs"], "unknown unit"),
-        (["--budget", "$5"], "price"),
+        (["--budget", "$5"], "--price-per-hour"),
         (["--budget", "$5", "--price-per-hour", "-1"], "more than 0"),
         (["--workers", "0"], "worker"),
         (["--workers", "many"], "--workers"),
@@ -47,7 +47,7 @@ def refused(answer: Answer, *parts: str) -> None:
         (["--space", "job:NOTHING"], "no 'NOTHING'"),
         (["--study", "listed.json/s.db"], "listed.json"),
         (["--study", "mysql://somewhere/s"], "mysql"),
-        (["--no-such-option"], "No such option"),
+        (["--no-such-option"], "No such option: --no-such-option. See `bhpt tune --help`."),
         (["--command", "python train.py"], "MODULE:TRAINER"),
     ],
 )

@@ -9,14 +9,16 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tarfile
 from contextlib import closing
+from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
 from pyarrow import parquet  # type: ignore[import-untyped]
 
 import bhpt
-from bhpt.cli import export, threads
+from bhpt.cli import doctor, export, threads
 from bhpt.cli.main import run
 from bhpt.policies.registry import networks
 from bhpt.study.csv_text import as_csv
@@ -91,6 +93,17 @@ def test_export_csv(study: Folder) -> None:
     assert (study.path / "t.csv").read_text() == answer.out
 
 
+def test_the_ending_of_the_file_says_which_format(study: Folder) -> None:
+    assert study.bhpt("export", "s.db", "--out", "t.parquet").status == 0
+    assert parquet.read_table(study.path / "t.parquet").num_rows == 14
+    assert study.bhpt("export", "s.db", "--out", "t.json").status == 0
+    assert json.loads((study.path / "t.json").read_text())["spent"] == 14
+    assert study.bhpt("export", "s.db", "--out", "t.tar").status == 0
+    assert tarfile.is_tarfile(study.path / "t.tar")
+    assert study.bhpt("export", "s.db", "--out", "t.txt").status == 0
+    assert (study.path / "t.txt").read_text() == study.bhpt("export", "s.db").out
+
+
 def test_export_json(study: Folder) -> None:
     read = json.loads(study.bhpt("export", "s.db", "--format", "json").out)
     assert read["spent"] == 14
@@ -148,7 +161,7 @@ def test_doctor_of_a_study(study: Folder) -> None:
     answer = study.bhpt("doctor", "s.db")
     assert answer.status == 0
     assert "every digest is right" in answer.out
-    assert "14 epochs of 14 epochs used in 14 attempts" in answer.out
+    assert "14 of 14 epochs used in 14 attempts" in answer.out
     assert "0 missing, 0 damaged" in answer.out
 
 
@@ -161,6 +174,45 @@ def test_doctor_finds_damage(study: Folder) -> None:
     assert answer.status == 1
     assert "1 missing, 1 damaged" in answer.out
     assert answer.errors == ["bhpt: 1 of the checks failed"]
+
+
+def test_doctor_looks_at_remote_checkpoints_where_they_lie(folder: Folder) -> None:
+    bucket = folder.path / "bucket"
+    words = ("--budget", "6 epochs", "--checkpoints", f"file://{bucket}")
+    assert folder.tune(*words).status == 0
+    assert "s.db.files/best" in folder.bhpt("status", "s.db").out
+    shutil.rmtree(folder.path / "s.db.files")  # as on another machine
+    answer = folder.bhpt("status", "s.db")
+    assert "LOST" not in answer.out
+    (where,) = re.findall(r"checkpoint of the best: file://(\S+)", answer.out)
+    assert Path(where, "epoch.json").is_file()
+    before = folder.files()
+    answer = folder.bhpt("doctor", "s.db")
+    assert answer.status == 0, answer
+    assert f"at file://{bucket}" in answer.out
+    assert "0 missing, 0 damaged" in answer.out
+    assert {name for name in folder.files() if name.startswith("s.db.files")} == set()
+    assert {name: content for name, content in folder.files().items() if name in before} == before
+    first, second = sorted(bucket.glob("*/arm-*/gen-*"))[:2]
+    shutil.rmtree(first)
+    (second / "files" / "epoch.json").write_text("12345")
+    assert "1 missing, 1 damaged" in folder.bhpt("doctor", "s.db").out
+
+
+def test_doctor_without_the_package_of_remote_checkpoints(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("--budget", "6 epochs", "--checkpoints", f"file://{folder.path / 'bucket'}")
+    assert folder.tune(*words).status == 0
+    monkeypatch.setitem(sys.modules, "fsspec.core", None)
+    answer = folder.bhpt("doctor", "s.db")
+    assert answer.status == 1
+    assert "pip install 'bhpt[remote]'" in answer.out
+
+
+def test_doctor_names_extras_that_there_are() -> None:
+    extras = metadata("bhpt").get_all("Provides-Extra") or []
+    assert set(doctor.EXTRAS) <= set(extras)
 
 
 def test_doctor_finds_a_cut_store(study: Folder) -> None:

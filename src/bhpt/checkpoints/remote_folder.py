@@ -47,6 +47,11 @@ def is_remote(where: str) -> bool:
     return "://" in where
 
 
+def files_url(url: str, generation: Generation) -> str:
+    """Where the files of a generation lie, for people; `url` is what `RemoteFolder` was given."""
+    return "/".join((url.rstrip("/"), _name(generation), FILES))
+
+
 def refuse_bad_url(url: str) -> None:
     """Refuse a path that no installed file system serves, or that holds a password.
 
@@ -281,9 +286,8 @@ class RemoteFolder:
 
     def _key(self, one: Generation | str, *names: str) -> str:
         """The path of an object; the parts that are not integers come from a checked manifest."""
-        if isinstance(one, Generation):
-            one = f"arm-{one.arm:06d}/gen-{one.generation:06d}"
-        return "/".join((self._root, one, *names))
+        inside = _name(one) if isinstance(one, Generation) else one
+        return "/".join((self._root, inside, *names))
 
     def _reached(self, verb: Callable[[], _T]) -> _T:
         """Do something at the place, again and again while it is away and patience lasts.
@@ -310,6 +314,10 @@ class RemoteFolder:
                     ) from error
             self._sleep(pause)
             waited, pause = waited + pause, min(2 * pause, _LONGEST_PAUSE_S)
+
+
+def _name(generation: Generation) -> str:
+    return f"arm-{generation.arm:06d}/gen-{generation.generation:06d}"
 
 
 def _side_by_side(do: Callable[[ManifestEntry], None], entries: Iterable[ManifestEntry]) -> None:

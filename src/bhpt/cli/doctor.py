@@ -8,20 +8,27 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated, Literal, get_args
 
 import typer
 from rich.text import Text
 
 import bhpt
 from bhpt.beliefs.learned.weights import Network, shipped
-from bhpt.checkpoints import CheckpointStore, LocalFolder
-from bhpt.checkpoints.manifest import verify
+from bhpt.checkpoints import (
+    Checkpoint,
+    CheckpointPlace,
+    CheckpointStore,
+    Generation,
+    LocalFolder,
+    PlaceAway,
+)
 from bhpt.cli import threads
 from bhpt.cli.errors import CommandFailed
 from bhpt.cli.read_study import StudySnapshot, read_snapshot
@@ -34,23 +41,30 @@ from bhpt.study import NewerVersion, Plan, Training, fold
 from bhpt.study.creation import first_events, note_of_other_weights
 from bhpt.study.state import Best
 from bhpt.trainers.specs import Imported
+from bhpt.tuning.checkpoint_place import place_of
 from bhpt.tuning.folder import StudyFolder, logged_checkpoints
 from bhpt.views.consoles import page
 from bhpt.views.formatting import LOST, one_line
 
 _PACKAGES = ("numpy", "scipy", "ConfigSpace", "SQLAlchemy", "typer", "rich")
-_EXTRAS = {
+EXTRAS = {
     "plots": "matplotlib",
+    "dashboard": "starlette",
     "demo": "sklearn",
+    "torch": "torch",
+    "xgboost": "xgboost",
+    "lightgbm": "lightgbm",
     "parquet": "pyarrow",
     "postgres": "psycopg",
-    "pyyaml": "yaml",
+    "remote": "fsspec",
+    "ray": "ray",
     "tensorboard": "tensorboard",
     "mlflow": "mlflow",
     "wandb": "wandb",
     "optuna": "optuna",
     "hydra": "hydra",
 }
+_Condition = Literal["whole", "missing", "damaged"]
 _LEAST_FREE = 1 << 30
 _WORKER_S = 60.0
 
@@ -100,7 +114,7 @@ def _software() -> Iterator[Finding]:
     yield Finding("python", sys.version_info >= (3, 11), f"{python} ({sys.executable})")
     yield Finding("bhpt", None, bhpt.__version__)
     yield Finding("packages", True, ", ".join(f"{name} {version(name)}" for name in _PACKAGES))
-    there = {extra: importlib.util.find_spec(name) is not None for extra, name in _EXTRAS.items()}
+    there = {extra: importlib.util.find_spec(name) is not None for extra, name in EXTRAS.items()}
     have = [extra for extra, found in there.items() if found]
     lack = [extra for extra, found in there.items() if not found]
     text = f"{', '.join(have) or 'none'}; not installed: {', '.join(lack) or 'none'}"
@@ -210,7 +224,7 @@ def study_findings(study: str) -> Iterator[Finding]:
     yield Finding("folder", seen.trouble is None, seen.trouble or whose)
     yield _checkpoints(seen)
     if state.best is not None and state.best.saved is not None:
-        yield _best_model(seen.folder, state.best)
+        yield _best_model(seen, state.best)
 
 
 def _weights_of(plan: Plan) -> str:
@@ -226,33 +240,59 @@ def _ledger(seen: StudySnapshot) -> Finding:
     adds_up = abs(total - ledger.spent) <= 1e-6 * max(1.0, ledger.spent)
     rules = ledger.budget.rules
     fits = not rules.is_exceeded(ledger.used, ledger.held)
-    text = f"{rules.text(ledger.used)} of {ledger.budget} used in {len(state.attempts)} attempts"
+    text = f"{rules.used_text(ledger.used)} used in {len(state.attempts)} attempts"
     return Finding("ledger", adds_up and fits, text)
 
 
 def _checkpoints(seen: StudySnapshot) -> Finding:
-    """Every byte of every checkpoint in the log."""
+    """Every byte of every checkpoint in the log, where it lies: in the study's folder or remote."""
     logged = logged_checkpoints(seen.state)
-    missing = damaged = size = 0
-    for one in logged:
-        folder = seen.folder.checkpoints / f"arm-{one.arm:06d}" / f"gen-{one.generation:06d}"
-        size += one.bytes
-        if not folder.is_dir():
-            missing += 1
-            continue
-        try:
-            verify(folder, one.digest)
-        except (ValueError, OSError):
-            damaged += 1
-    text = f"{len(logged)} in the log ({size / 1e6:.1f} MB), {missing} missing, {damaged} damaged"
+    try:
+        condition = Counter(_conditions(seen, logged))
+    except (PlaceAway, Misuse) as error:
+        return Finding("checkpoints", False, str(error))
+    missing, damaged = condition["missing"], condition["damaged"]
+    size = sum(one.bytes for one in logged)
+    where = f" at {seen.state.checkpoints_at}" if seen.state.checkpoints_at else ""
+    text = (
+        f"{len(logged)} in the log ({size / 1e6:.1f} MB){where}, {missing} missing, "
+        f"{damaged} damaged"
+    )
     if missing or damaged:
         text += ": those arms are trained again from an earlier one, at their true cost"
     return Finding("checkpoints", not damaged and not missing, text)
 
 
-def _best_model(folder: StudyFolder, best: Best) -> Finding:
-    """Every byte of the best model: its copy, or its arm's checkpoint until that is made."""
+def _conditions(seen: StudySnapshot, logged: Sequence[Checkpoint]) -> Iterator[_Condition]:
+    """The condition of each checkpoint; remote ones are copied one by one and thrown away.
+
+    Raises:
+        PlaceAway: The remote place does not answer.
+        Misuse: Its package is not installed.
+    """
+    remote = seen.state.checkpoints_at
+    for one in logged:
+        with tempfile.TemporaryDirectory(prefix="bhpt-doctor-") as copies:
+            folder = StudyFolder(Path(copies)) if remote else seen.folder
+            yield _condition(place_of(remote, folder, seen.identity), one)
+
+
+def _condition(place: CheckpointPlace, one: Checkpoint) -> _Condition:
+    try:
+        place.fetch(Generation(one.arm, one.generation), one.digest)
+    except FileNotFoundError:
+        return "missing"
+    except (ValueError, OSError):
+        return "damaged"
+    return "whole"
+
+
+def _best_model(seen: StudySnapshot, best: Best) -> Finding:
+    """The best model: its copy here, or its checkpoint where that lies."""
+    folder = seen.folder
     found = folder.best_checkpoint(best)
+    if found is None and seen.remote_best is not None:
+        return Finding("best model", None, f"{seen.remote_best}; there is no copy here")
     if found is None:
         return Finding("best model", False, f"{LOST}; more budget trains it again")
     copy = folder.best_copy(best)

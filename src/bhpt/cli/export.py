@@ -24,13 +24,19 @@ from bhpt.study.tables import Table, TableName, as_json, table
 from bhpt.views.formatting import printable
 
 _FORMATS = ("csv", "json", "parquet", "archive")
+_ENDINGS = {".json": "json", ".parquet": "parquet", ".tar": "archive"}
 
 
 def export(
     study: Annotated[str, typer.Argument(help="Its file or address.", metavar="STUDY")],
     format_: Annotated[
-        str, typer.Option("--format", help="csv, json, parquet or archive.", metavar="FORMAT")
-    ] = "csv",
+        str | None,
+        typer.Option(
+            "--format",
+            help="csv, json, parquet or archive; by the file's ending, or csv, if not given.",
+            metavar="FORMAT",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="A file; standard output if not given.", metavar="FILE")
     ] = None,
@@ -39,17 +45,18 @@ def export(
     ] = "epochs",
 ) -> None:
     """Write everything that was observed as a table, or all of a study as JSON."""
-    if format_ not in _FORMATS:
-        raise Misuse(f"--format {format_!r}: use csv, json, parquet or archive")
+    chosen = _format_of(out) if format_ is None else format_
+    if chosen not in _FORMATS:
+        raise Misuse(f"--format {chosen!r}: use csv, json, parquet or archive")
     name = _table_name(rows)
-    if format_ == "parquet" and out is None and sys.stdout.isatty():
+    if chosen == "parquet" and out is None and sys.stdout.isatty():
         raise Misuse("parquet is not for a terminal: give --out FILE")
     if out is not None:
         refuse_study(out, Address.parse(study))
-    if format_ == "archive":
+    if chosen == "archive":
         _archive(study, out)
         return
-    content = _written(read_snapshot(study).state, format_, name)
+    content = _written(read_snapshot(study).state, chosen, name)
     if out is None:
         if sys.stdout.isatty():
             content = printable(content.decode()).encode()
@@ -57,6 +64,11 @@ def export(
         sys.stdout.buffer.flush()
     else:
         write_whole(out, lambda file: _write(file, content))
+
+
+def _format_of(out: Path | None) -> str:
+    """The format that a file's ending names; csv if it names none."""
+    return "csv" if out is None else _ENDINGS.get(out.suffix.lower(), "csv")
 
 
 def _archive(study: str, out: Path | None) -> None:

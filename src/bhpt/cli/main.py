@@ -88,7 +88,7 @@ def _version(wanted: bool) -> None:
 def top(
     context: typer.Context,
     version: Annotated[  # noqa: ARG001  # its callback has done everything
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Hyper-parameter tuning under a hard budget: the best model you can afford."""
@@ -112,7 +112,7 @@ def run(arguments: list[str]) -> int:
     try:
         return _status(app(arguments, prog_name="bhpt", standalone_mode=False))
     except typer.TyperException as error:
-        return _say(f"{error.format_message()} See `bhpt --help`.", MISUSED)
+        return _say(f"{error.format_message().rstrip('.')}. {_where_help_is(arguments)}", MISUSED)
     except (Interrupted, typer.Abort) as error:
         return _say(f"interrupted; {error or _AGAIN}", INTERRUPTED)
     except Exception as error:  # noqa: BLE001  # no traceback unless it is asked for
@@ -120,6 +120,12 @@ def run(arguments: list[str]) -> int:
 
         failure = failure_of(error)
         return _say(failure.line, failure.status, failure.notes)
+
+
+def _where_help_is(arguments: Sequence[str]) -> str:
+    """Which help says how a command line is written: the command's, or that of all."""
+    known = arguments[:1] if any(entry.name in arguments[:1] for entry in COMMANDS) else ()
+    return f"See `{' '.join(('bhpt', *known))} --help`."
 
 
 def _status(returned: object) -> int:

@@ -30,9 +30,17 @@ def status(
         put(console, Text(), standings_table(progress.standings, progress.objective.metric))
     best = seen.state.best
     if best is not None and best.saved is not None:
-        checkpoint = seen.folder.best_checkpoint(best)
-        text = Text(str(checkpoint)) if checkpoint is not None else Text(LOST, "bold red")
-        console.print(Text.assemble("\ncheckpoint of the best: ", text), soft_wrap=True)
+        console.print(Text.assemble("\ncheckpoint of the best: ", _where(seen)), soft_wrap=True)
+
+
+def _where(seen: StudySnapshot) -> Text:
+    """Where the checkpoint of the best is: on this machine, or in a remote place."""
+    here = seen.folder.best_checkpoint(seen.state.best)
+    if here is not None:
+        return Text(str(here))
+    if seen.remote_best is not None:
+        return Text(f"{seen.remote_best} (`bhpt resume` copies it to this machine)")
+    return Text(LOST, "bold red")
 
 
 def _phase(seen: StudySnapshot) -> str:

@@ -106,7 +106,7 @@ def _row(snapshot: StudySnapshot) -> tuple[str, ...]:
     best = "" if state.best is None else f"{state.plan.objective.from_loss(state.best.loss):.5g}"
     return (
         _phase(snapshot),
-        f"{rules.text(used)} of {state.ledger.budget}",
+        rules.used_text(used),
         f"{state.plan.objective.metric} {best}" if best else "",
         f"{len(state.tried)} of {len(state.configs)}",
         str(state.reports),

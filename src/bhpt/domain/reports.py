@@ -63,7 +63,10 @@ def _epoch(value: object, objective: Objective, where: str) -> EpochReport:
         return EpochReport(objective.to_loss(_number(value, objective.metric, where)))
     metrics = {_name(name, where): _number(one, name, where) for name, one in value.items()}
     if objective.metric not in metrics:
-        raise BadReport(f"{where} gave {_names(metrics)} but no {objective.metric!r}: add it")
+        raise BadReport(
+            f"{where} gave {_names(metrics)} but no {objective.metric!r}: add it, or name another "
+            "metric for the study"
+        )
     return EpochReport(objective.to_loss(metrics[objective.metric]), metrics)
 
 

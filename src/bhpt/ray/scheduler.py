@@ -137,7 +137,7 @@ class BHPTScheduler(TrialScheduler):  # type: ignore[misc]  # Ray has no types
             return f"bhpt: {self._budget}"
         ledger = self._study.state.ledger
         rules = ledger.budget.rules
-        return f"bhpt: {rules.text(ledger.spent)} of {ledger.budget} spent"
+        return f"bhpt: {rules.used_text(ledger.spent)} spent"
 
     def save(self, checkpoint_path: str) -> None:
         """Nothing: every result is in the study's file already."""

@@ -227,5 +227,6 @@ def _check_takes_config(trainer: Callable[..., object], name: str) -> None:
         signature.bind({})
     except TypeError:
         raise Misuse(
-            f"{name}{signature} must be callable with the configuration as its only argument"
+            f"{name}{signature} must be callable with the configuration as its only argument, "
+            f"as {name}(config)"
         ) from None

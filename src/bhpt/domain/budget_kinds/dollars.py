@@ -35,7 +35,10 @@ class Dollars(Metered):
         """Money needs a price."""
         if self.price_per_hour is not None:
             return None
-        return "a budget in dollars needs the price of a worker an hour: give the price"
+        return (
+            "a budget in dollars needs what a busy worker costs an hour: give price_per_hour "
+            "(--price-per-hour)"
+        )
 
     @property
     def spent_message(self) -> str:
