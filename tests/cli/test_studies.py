@@ -37,7 +37,7 @@ def test_studies_are_listed_with_what_they_have(
     assert run(["studies", str(tmp_path)]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     assert "done" in next(line for line in lines if line.startswith("a.db"))
-    assert "4 epochs of 10 epochs" in next(line for line in lines if line.startswith("team/b.db"))
+    assert "4 of 10 epochs" in next(line for line in lines if line.startswith("team/b.db"))
     assert "paused" in next(line for line in lines if line.startswith("team/b.db"))
     assert "cannot be read" in next(line for line in lines if line.startswith("broken.db"))
     assert "cut short" in lines[-1]

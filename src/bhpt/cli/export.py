@@ -15,9 +15,8 @@ from typing import Annotated, get_args
 
 import typer
 
-from bhpt.cli.read_study import read_snapshot
 from bhpt.domain import Misuse
-from bhpt.storage import Address
+from bhpt.storage import Address, read_store
 from bhpt.study import State
 from bhpt.study.csv_text import as_csv
 from bhpt.study.tables import Table, TableName, as_json, table
@@ -56,7 +55,8 @@ def export(
     if chosen == "archive":
         _archive(study, out)
         return
-    content = _written(read_snapshot(study).state, chosen, name)
+    with read_store(study) as reader:
+        content = _written(reader.folded().state, chosen, name)
     if out is None:
         if sys.stdout.isatty():
             content = printable(content.decode()).encode()

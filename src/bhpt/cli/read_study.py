@@ -11,31 +11,50 @@ from bhpt.tuning.ownership import trouble
 
 
 @dataclass(frozen=True, eq=False)
-class StudySnapshot:
-    """A study as it was when it was read.
+class StoredStudy:
+    """What the store had of a study when it was read.
 
     Attributes:
         address: Where it is.
-        identity: Which study it is, wherever it is copied to.
-        folder: Its files.
         state: What its events fold to.
         lease: Which driver holds it.
         changed: When its last event was written, ISO 8601 in UTC.
-        trouble: Why it could not be resumed with that folder, None if it could.
     """
 
     address: Address
-    identity: str
-    folder: StudyFolder
     state: State
     lease: Lease
     changed: str
-    trouble: str | None
+
+    @classmethod
+    def read(cls, reader: Reader) -> "StoredStudy":
+        """Read a study that is open.
+
+        Raises:
+            Misuse: It is damaged, or a newer version wrote it.
+        """
+        lease, found = reader.lease(), reader.folded()
+        return cls(reader.address, found.state, lease, found.changed)
 
     @property
     def is_running(self) -> bool | None:
         """Whether its driver's process exists; None if it is on another machine or container."""
         return False if self.lease.holder is None else self.lease.holder.is_alive()
+
+
+@dataclass(frozen=True, eq=False)
+class StudySnapshot(StoredStudy):
+    """A study with its files.
+
+    Attributes:
+        identity: Which study it is, wherever it is copied to.
+        folder: Its files.
+        trouble: Why it could not be resumed with that folder, None if it could.
+    """
+
+    identity: str
+    folder: StudyFolder
+    trouble: str | None
 
     @property
     def remote_best(self) -> str | None:
@@ -52,20 +71,18 @@ class StudySnapshot:
 
 
 def read_snapshot(study: str | Address) -> StudySnapshot:
-    """Read a study.
+    """Read a study and look at its folder.
 
     Raises:
         Misuse: There is none, it is damaged, or a newer version wrote it.
     """
     address = Address.parse(study)
     with read_store(address) as reader:
-        lease = reader.lease()
-        found = reader.folded()
-        state, changed = found.state, found.changed
-        identity = reader.identity()
+        found = StoredStudy.read(reader)
+        state, identity = found.state, reader.identity()
         folder = StudyFolder.find(address, identity, logged_checkpoints(state))
         wrong = _trouble(folder, reader, state)
-    return StudySnapshot(address, identity, folder, state, lease, changed, wrong)
+    return StudySnapshot(address, state, found.lease, found.changed, identity, folder, wrong)
 
 
 def _trouble(folder: StudyFolder, reader: Reader, state: State) -> str | None:

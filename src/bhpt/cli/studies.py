@@ -1,8 +1,7 @@
 """`bhpt studies`: list, compare and archive the studies of a folder or a server."""
 
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,11 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from bhpt.charts.comparison import compare
-from bhpt.cli.read_study import StudySnapshot, read_snapshot
+from bhpt.cli.read_study import StoredStudy
 from bhpt.domain import Misuse
 from bhpt.storage import Address
-from bhpt.storage.catalogue import find_studies
-from bhpt.study import State
+from bhpt.storage.catalogue import Readers, find_studies
 from bhpt.views.consoles import page, put
 from bhpt.views.formatting import one_line
 
@@ -87,53 +85,64 @@ def _show_list(found: Mapping[str, Address]) -> None:
     """One line a study, read one after the other: a team may have thousands."""
     table = Table("study", "is", "used", "best", "arms", "units", "last event", box=None)
     troubles: dict[str, str] = {}
-    for name, address in found.items():
-        try:
-            row = _row(read_snapshot(address))
-        except Misuse as error:  # one that is damaged must not hide the others
-            row, troubles[name] = ("cannot be read",), str(error)
-        table.add_row(name, *row)
+    for name, read in _read_each(found):
+        if isinstance(read, Misuse):  # one that is damaged must not hide the others
+            troubles[name] = str(read)
+        table.add_row(name, *(("cannot be read",) if isinstance(read, Misuse) else _row(read)))
     console = page()
     put(console, table)
     for name, trouble in troubles.items():
         console.print(Text(f"{name}: {one_line(trouble)}", "red"), soft_wrap=True)
 
 
-def _row(snapshot: StudySnapshot) -> tuple[str, ...]:
-    state = snapshot.state
+def _read_each(found: Mapping[str, Address]) -> Iterator[tuple[str, StoredStudy | Misuse]]:
+    """The studies one after the other, or why one cannot be read."""
+    with Readers() as readers:
+        for name, address in found.items():
+            try:
+                with readers.open(address) as reader:
+                    read: StoredStudy | Misuse = StoredStudy.read(reader)
+            except Misuse as error:
+                read = error
+            yield name, read
+
+
+def _row(stored: StoredStudy) -> tuple[str, ...]:
+    state = stored.state
     rules = state.ledger.budget.rules
     used = rules.used(state.ledger.spent, state.clock)
     best = "" if state.best is None else f"{state.plan.objective.from_loss(state.best.loss):.5g}"
     return (
-        _phase(snapshot),
+        _phase(stored),
         rules.used_text(used),
         f"{state.plan.objective.metric} {best}" if best else "",
         f"{len(state.tried)} of {len(state.configs)}",
         str(state.reports),
-        snapshot.changed[:16].replace("T", " "),
+        stored.changed[:16].replace("T", " "),
     )
 
 
-def _phase(snapshot: StudySnapshot) -> str:
+def _phase(stored: StoredStudy) -> str:
     """Whether it runs, could go on, or is done."""
-    if snapshot.is_running:
-        return f"running: {snapshot.lease.holder}"
-    if snapshot.is_running is None:
-        return f"held by {snapshot.lease.holder}"
-    if snapshot.state.open:
+    if stored.is_running:
+        return f"running: {stored.lease.holder}"
+    if stored.is_running is None:
+        return f"held by {stored.lease.holder}"
+    if stored.state.open:
         return "interrupted"
-    ledger = snapshot.state.ledger
-    step = snapshot.state.plan.training.step
+    ledger = stored.state.ledger
+    step = stored.state.plan.training.step
     return "paused" if ledger.left >= ledger.budget.rules.worth_a_session(step) else "done"
 
 
 def _show_comparison(found: Mapping[str, Address]) -> None:
-    read: dict[str, State] = {}
-    for name, address in found.items():
-        with suppress(Misuse):  # one that is damaged must not hide the others
-            read[name] = read_snapshot(address).state
-    states = [state for state in read.values() if state.reports]
-    names = [name for name, state in read.items() if state.reports]
+    read = {
+        name: stored.state
+        for name, stored in _read_each(found)
+        if isinstance(stored, StoredStudy)  # one that is damaged must not hide the others
+        and stored.state.reports
+    }
+    names, states = list(read), list(read.values())
     if not states:
         raise Misuse("there is no study with results to compare")
     compared = compare(states)

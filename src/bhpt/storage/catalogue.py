@@ -1,14 +1,16 @@
-"""Which studies there are: in a folder of files, or on a server."""
+"""Which studies there are, in a folder of files or on a server, and reading many of them."""
 
 from pathlib import Path
 
-from sqlalchemy import select
+from sqlalchemy import URL, Engine, select
 
 from bhpt.domain import Misuse
+from bhpt.domain.closing import Closing
 from bhpt.storage.address import Address
-from bhpt.storage.engines import PATIENCE_S, engine_of
+from bhpt.storage.engines import PATIENCE_S, check_format, engine_of, locked_is_misuse
 from bhpt.storage.faults import naming_faults
 from bhpt.storage.files import is_study_file
+from bhpt.storage.reader import Reader, read_store
 from bhpt.storage.schema import studies
 
 _DEEPEST = 4  # folders below the named one
@@ -58,3 +60,32 @@ def _on_server(address: Address) -> list[Address]:
             return [Address(address.url, study=str(name)) for name in names]
     finally:
         engine.dispose()
+
+
+class Readers(Closing):
+    """Reads many studies one after the other; those of one database share a connection."""
+
+    def __init__(self) -> None:
+        self._engines: dict[URL, Engine] = {}
+
+    def open(self, address: Address) -> Reader:
+        """A study opened for reading, to be closed before the next one is opened.
+
+        Raises:
+            Misuse: There is none, or it cannot be read.
+        """
+        if address.file is not None:
+            return read_store(address)
+        engine = self._engines.get(address.url)
+        if engine is None:
+            engine = engine_of(address, writable=False, patience_s=PATIENCE_S)
+            self._engines[address.url] = engine
+        with locked_is_misuse(address), naming_faults(address):
+            check_format(engine, address)
+        return Reader(address, engine, shared=True)
+
+    def close(self) -> None:
+        """Close the connections."""
+        for engine in self._engines.values():
+            engine.dispose()
+        self._engines.clear()

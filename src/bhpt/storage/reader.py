@@ -59,11 +59,18 @@ class FoldedLog:
 
 
 class Reader(Closing):
-    """A study opened for reading."""
+    """A study opened for reading.
 
-    def __init__(self, address: Address, engine: Engine) -> None:
+    Args:
+        address: Where it is.
+        engine: A connection to its database.
+        shared: Whether the connection serves others, too, and stays open when this is closed.
+    """
+
+    def __init__(self, address: Address, engine: Engine, *, shared: bool = False) -> None:
         self._address = address
         self._engine = engine
+        self._shared = shared
 
     @property
     def address(self) -> Address:
@@ -189,8 +196,9 @@ class Reader(Closing):
             return read_lease(connection, self._address)
 
     def close(self) -> None:
-        """Close the database."""
-        self._engine.dispose()
+        """Close the database, unless others read it, too."""
+        if not self._shared:
+            self._engine.dispose()
 
 
 def _gone_on(stored: StateRow, begun: State) -> State:
