@@ -56,6 +56,7 @@ def test_a_budget_is_written_as_it_may_be_typed() -> None:
 
 def test_used() -> None:
     assert Budget(10).rules.used_text(3) == "3 of 10 epochs"
+    assert str(Budget(1)) == "1 epoch"
     assert Budget(120, "seconds").rules.used_text(61) == "1:01 of 2:00"
     assert Budget(2, "dollars", 1.0).rules.used_text(0.5) == "$0.50 of $2.00"
 

@@ -42,6 +42,7 @@ class MoreBudget:
         is_worth_it: Whether half as much again is expected to improve the best noticeably, beyond
             what is left already.
         advice: One sentence.
+        assumed: What the numbers rest on.
     """
 
     best: float
@@ -49,6 +50,7 @@ class MoreBudget:
     purchases: tuple[Purchase, ...]
     is_worth_it: bool
     advice: str
+    assumed: str
 
 
 def more_budget(state: State) -> MoreBudget:
@@ -73,6 +75,7 @@ def more_budget(state: State) -> MoreBudget:
         purchases=purchases,
         is_worth_it=added >= _WORTH,
         advice=_advice(found, left, advised, added),
+        assumed=found.assumed,
     )
 
 

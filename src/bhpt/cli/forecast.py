@@ -13,14 +13,6 @@ from bhpt.reports.worlds import Outcome
 from bhpt.views.consoles import page, put
 from bhpt.views.formatting import loss_text
 
-_ASSUMED = (
-    "Assumed: curves go on as the {predictor} expects from what was seen so far, and the "
-    "additional budget goes to the most promising arms, as many as the last column says, the "
-    "better ones of which are trained on. A gain counts as far as such predictions came true "
-    "earlier in this study. The interval holds about 90%; that nothing better comes is always "
-    "possible."
-)
-
 _PLAYED = (
     "{policies} in the same {draws} draws of how curves go on by the study's predictor, with "
     "{budget}: each policy decides as it would for real, and sees a curve only as far as it "
@@ -48,9 +40,8 @@ def forecast(
         _compare(study, policies, add_budget or [])
         return
     found = forecast_study(study, add_budget or [])
-    predictor = "study's predictor" if found.own_predictor else "learned predictor"
-    assumed = _ASSUMED.format(predictor=predictor)
-    put(page(), _table(found), Text(f"\n{assumed}", "dim"))
+    note = f"{found.assumed} The last column says how many arms that would be."
+    put(page(), _table(found), Text(f"\n{note}", "dim"))
 
 
 def _compare(study: str, policies: str, add_budget: list[str]) -> None:

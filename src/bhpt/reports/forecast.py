@@ -28,6 +28,12 @@ from bhpt.storage import read_store
 from bhpt.study import State
 from bhpt.study.html_summary import table_html
 
+_ASSUMED = (
+    "Assumed: curves go on as the {} predictor expects from what was seen so far, and the "
+    "additional budget goes to the most promising arms, the better ones of which are trained on. "
+    "A gain counts as far as such predictions came true earlier in this study. The interval holds "
+    "about 90%; that nothing better comes is always possible."
+)
 _PARTS = (0.1, 0.25, 0.5, 1.0, 2.0)  # of the budget so far, if no amounts are given
 
 
@@ -52,6 +58,11 @@ class Forecast:
     own_predictor: bool
     draws: int = DRAWS
     objective: Objective = field(default_factory=Objective)
+
+    @property
+    def assumed(self) -> str:
+        """What the numbers rest on, for whoever reads them."""
+        return _ASSUMED.format("study's" if self.own_predictor else "learned")
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

@@ -328,6 +328,7 @@ bhpt.figures = (() => {
   function parallel(study, found) {
     const axes = found.described.slice(0, 10);
     const count = found.arms.length;
+    const isWide = window.innerWidth > 640;
     const groups = GROUPS.map(() => ({ x: [], y: [], text: [], customdata: [] }));
     found.arms.forEach((arm, place) => {
       const group = groups[Math.min(4, Math.floor(place * 5 / Math.max(count, 1)))];
@@ -346,8 +347,8 @@ bhpt.figures = (() => {
         hovertemplate: "%{text}<extra></extra>", visible: group.x.length ? true : "legendonly" })).reverse(),
       layout: base({
         legend: { orientation: "h", y: 1.12, yanchor: "bottom", x: 0, traceorder: "reversed" },
-        xaxis: { tickvals: axes.map((_, axis) => axis), ticktext: axes.map((one) => safe(one.name)), range: [-0.2, axes.length - (window.innerWidth > 640 ? 0.6 : 0.2)], zeroline: false },
-        yaxis: { visible: false, range: [-0.12, 1.12] }, margin: { l: 15, r: 15, t: 10, b: 60 },
+        xaxis: { tickvals: axes.map((_, axis) => axis), ticktext: axes.map((one) => safe(one.name)), tickangle: isWide ? 0 : -90, range: [-0.2, axes.length - (isWide ? 0.6 : 0.2)], zeroline: false },
+        yaxis: { visible: false, range: [-0.12, 1.12] }, margin: { l: 15, r: 15, t: 10, b: isWide ? 60 : 90 },
         shapes: axes.map((_, axis) => ({ type: "line", x0: axis, x1: axis, y0: 0, y1: 1, line: { color: css("--soft"), width: 1 } })),
         annotations: ticks.map(([axis, at, text]) => ({ x: axis, y: at, text, showarrow: false, xanchor: "left", xshift: 5,
           yshift: at === 0 ? -9 : at === 1 ? 9 : 0, font: { size: 11, color: css("--soft") } })),

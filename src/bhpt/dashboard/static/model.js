@@ -115,6 +115,8 @@ bhpt.model = (() => {
     return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(digits)));
   };
 
+  const counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+
   // A setting as text: numbers short, everything else as it is stored.
   const setting = (value) => {
     if (typeof value === "number") return number(value);
@@ -132,5 +134,5 @@ bhpt.model = (() => {
     return `${number(seconds / 3600, 3)} h`;
   };
 
-  return { Study, number, setting, configText, duration };
+  return { Study, number, counted, setting, configText, duration };
 })();

@@ -1,7 +1,7 @@
 "use strict";
 // Pieces of the page. Whatever comes from a study is set as text, never as markup.
 bhpt.views = (() => {
-  const { number, setting, configText, duration } = bhpt.model;
+  const { number, counted, setting, configText, duration } = bhpt.model;
   const { figures } = bhpt;
   const ROWS = 200; // of a table that are put on the page
 
@@ -198,7 +198,7 @@ bhpt.views = (() => {
       const arm = study.arms.get(this.options.chosen);
       const end = arm && study.end(arm.arm);
       this.side.replaceChildren(...(arm ? [card(`Arm ${arm.arm}`,
-        make("p", { class: "soft" }, `best ${study.overview.metric} ${number(arm.best, 5)} after ${arm.epochs} epochs`,
+        make("p", { class: "soft" }, `best ${study.overview.metric} ${number(arm.best, 5)} after ${counted(arm.epochs, "epoch")}`,
           end ? `; predicted to end at ${number(end[1])} (${number(end[0])} to ${number(end[2])})` : ""),
         arm.closed ? make("p", { class: "bad" }, `given up: ${arm.closed}`) : null,
         settingsList(arm.settings))] : [make("p", { class: "soft" }, "Select a curve to see its configuration.")]));
@@ -358,7 +358,7 @@ bhpt.views = (() => {
         : found.recomputed_arm !== found.arm ? `Made again now, the decision would be arm ${found.recomputed_arm}: another version, policy or set of live trainers decided then.` : "";
       this.text.replaceChildren(
         make("p", { class: "quote" }, found.why),
-        make("p", { class: "soft" }, `Arm ${found.arm} had ${found.done} epochs and got ${found.epochs} more${found.left ? `, with ${found.left} left` : ""}. ${came}`
+        make("p", { class: "soft" }, `Arm ${found.arm} had ${counted(found.done, "epoch")} and got ${found.epochs} more${found.left ? `, with ${found.left} left` : ""}. ${came}`
           + (isPredicted ? ` Its predicted end was number ${rank} of ${found.arms.length}${this.scored(found)}` : " Nothing was predicted of it then.")),
         make("p", { class: "soft" }, note),
         ...(found.tail ? [make("pre", {}, found.tail)] : []),
@@ -434,9 +434,8 @@ bhpt.views = (() => {
       this.figure = new Figure("forecast", "Expected best value by additional budget");
       this.advice = make("p", { class: "quote" });
       this.command = make("p");
-      this.content = [card("Is more budget worth it?", this.advice, this.command, this.figure.element,
-        make("p", { class: "soft" }, "Assumed: curves go on as the study's predictor expects, and the additional budget is split evenly over the most "
-          + "promising arms without looking at what comes in. The tuner looks after every unit, so on average it should do no worse."))];
+      this.assumed = make("p", { class: "soft" });
+      this.content = [card("Is more budget worth it?", this.advice, this.command, this.figure.element, this.assumed)];
     }
 
     draw(study) {
@@ -448,6 +447,7 @@ bhpt.views = (() => {
       if (this.content[0].parentElement !== this.body) this.body.replaceChildren(...this.content);
       this.advice.textContent = `${found.is_worth_it ? "Yes: " : "Hardly: "}${found.advice}.`;
       this.advice.className = `quote ${found.is_worth_it ? "good" : ""}`;
+      this.assumed.textContent = found.assumed;
       const more = found.purchases.filter((one) => one.more);
       const named = more[Math.min(2, more.length - 1)];
       this.command.replaceChildren("Extend it with ", make("code", {}, `bhpt resume ${study.address} --add-budget "${named.text}"`));

@@ -28,7 +28,7 @@ class Epochs(BudgetKind):
 
     def text(self, amount: float) -> str:
         """Such as `90 epochs`."""
-        return f"{amount:.0f} epochs"
+        return f"{amount:.0f} epoch{'' if round(amount) == 1 else 's'}"
 
     def used_text(self, used: float) -> str:
         """Such as `12 of 90 epochs`."""
