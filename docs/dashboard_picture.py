@@ -25,7 +25,7 @@ def take(address: str, out: str, view: str, scheme: str, width: int) -> None:
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
         page = browser.new_page(
-            viewport={"width": width, "height": 915},
+            viewport={"width": width, "height": 985},
             color_scheme=scheme,  # type: ignore[arg-type]
         )
         page.goto(f"{address}#{view}")

@@ -139,7 +139,7 @@ def test_what_is_left_is_no_reason_to_buy_more(
     monkeypatch.setattr("bhpt.charts.more_budget.forecast", lambda _: said)
     found = more_budget(state)
     assert found.is_worth_it is is_worth_it
-    assert found.advice.startswith("the 6 epochs left are expected to bring the best loss to 0.5; ")
+    assert found.advice.startswith("what is left is expected to bring the best loss to 0.5; ")
     assert ("10.0% better" if is_worth_it else "10 epochs more would hardly") in found.advice
 
 

@@ -104,8 +104,7 @@ def _advice(found: Forecast, left: Purchase | None, advised: Purchase, added: fl
     said, start = "", f"{found.best:.4g}"
     if left is not None and left.gain >= _WORTH:
         start = f"{left.expected:.4g}"
-        amount = found.budget.rules.text(found.left)
-        said = f"the {amount} left are expected to bring the best {metric} to {start}; "
+        said = f"what is left is expected to bring the best {metric} to {start}; "
     if added < _WORTH:
         return f"{said}{advised.text} more would hardly improve the best {metric} ({start})"
     return (

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from bhpt.bench.figure_style import check
 from bhpt.bench.peers import calibration, figures
 from bhpt.bench.peers.markdown import markdown
 from bhpt.bench.peers.page import PeerFigure, page
@@ -56,7 +57,7 @@ def peers(
     ] = None,
 ) -> None:
     """Compare with other tuners, run through their own packages; resumable."""
-    figures.check()
+    check()
     lines = calibration.read(calibrated) if calibrated is not None else []
     compared = grouped(words(tasks, "--tasks")) if tasks else suites(data)
     named = words(policies, "--policies") if policies else default_policies()

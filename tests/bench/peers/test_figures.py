@@ -23,3 +23,9 @@ def test_a_long_legend_is_set_in_columns() -> None:
     box = legend.get_window_extent()
     assert box.y0 >= 0
     assert box.y1 <= figure.bbox.y1
+
+
+def test_no_two_policies_look_alike() -> None:
+    names = ["default", *(f"policy-{i:02d}" for i in range(50))]
+    styles = [figures.PeerStyle.of(name, place) for place, name in enumerate(names)]
+    assert len({(style.color, style.marker) for style in styles}) == len(names)

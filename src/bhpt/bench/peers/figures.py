@@ -6,28 +6,32 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bhpt.bench.baselines import registry
+from bhpt.bench.figure_style import log_axis, panels
 from bhpt.bench.peers.calibration import Calibration
 from bhpt.bench.peers.standings import ALL, Estimate, PeerStanding
-from bhpt.domain import Misuse
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_COLORS = (
-    *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c564b", "#7f3c8d"),
-    *("#11a579", "#3969ac", "#f2b701", "#e73f74", "#80ba5a", "#e68310", "#008695", "#cf1c90"),
-)
+_COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c564b", "#7f3c8d")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")  # a color comes again with another marker
 _FIRST = "default"
+_COLUMNS = 3
+_LEGEND_INCHES = 2.2
 _LEGEND_LINE = 13  # points that a line of the legend takes
 _LEAST = 1e-4  # regrets below are drawn here: the axis is logarithmic
 
 
 @dataclass(frozen=True)
 class PeerStyle:
-    """How a policy is drawn: ours black, our other rules dashed grey tones, peers in colour."""
+    """How a policy is drawn: our default in black, our other rules dashed, peers with full lines.
+
+    No two of a comparison look alike: each has another pair of color and marker.
+    """
 
     color: str
+    marker: str
     dash: str
     width: float
     layer: int
@@ -36,17 +40,10 @@ class PeerStyle:
     def of(cls, policy: str, place: int) -> "PeerStyle":
         """The style of the policy at this place of the list."""
         if policy == _FIRST:
-            return cls("#000000", "-", 2.6, 4)
-        ours = policy in registry.names()
-        return cls(_COLORS[place % len(_COLORS)], "--" if ours else "-", 1.3, 2 if ours else 3)
-
-
-def check() -> None:
-    """Refuse to go on without matplotlib, before hours are spent on running."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise Misuse("figures need matplotlib: pip install 'bhpt[plots]'") from error
+            return cls("#000000", "*", "-", 2.6, 4)
+        again, color = divmod(place, len(_COLORS))
+        dash, layer = ("--", 2) if policy in registry.names() else ("-", 3)
+        return cls(_COLORS[color], _MARKERS[again % len(_MARKERS)], dash, 1.3, layer)
 
 
 def regret_by_suite(standings: Sequence[PeerStanding], suites: Sequence[str]) -> str:
@@ -54,7 +51,7 @@ def regret_by_suite(standings: Sequence[PeerStanding], suites: Sequence[str]) ->
     figure, axes = _panels([*suites, ALL])
     for suite, axis in axes.items():
         _lines(axis, [s for s in standings if s.suite == suite], lambda s: s.regret, _LEAST)
-        axis.set_yscale("log")
+        log_axis(axis)
         axis.set_title("mean of the suites" if suite == ALL else suite)
     figure.supylabel("normalised regret")
     return _svg(figure, next(iter(axes.values())))
@@ -77,7 +74,7 @@ def decision_time(standings: Sequence[PeerStanding]) -> str:
     (axis,) = axes.values()
     of_all = [s for s in standings if s.suite == ALL]
     _lines(axis, of_all, lambda s: Estimate(s.step_s, s.step_s, s.step_s), 1e-7)
-    axis.set_yscale("log")
+    log_axis(axis)
     axis.set_ylabel("seconds a decision")
     return _svg(figure, axis)
 
@@ -103,19 +100,10 @@ def calibration(lines: Sequence[Calibration]) -> str:
 
 
 def _panels(names: Sequence[str]) -> "tuple[Figure, dict[str, Axes]]":
-    from matplotlib.figure import Figure
-
-    columns = min(3, len(names))
-    rows = -(-len(names) // columns)
-    figure = Figure(figsize=(4.2 * columns + 2.2, 3.5 * rows), layout="constrained")
-    grid = list(figure.subplots(rows, columns, squeeze=False).flat)
-    axes = dict(zip(names, grid, strict=False))
-    for unused in grid[len(names) :]:
-        unused.set_axis_off()
-    for axis in axes.values():
-        axis.grid(alpha=0.25)
-        axis.spines[["top", "right"]].set_visible(False)
-    return figure, axes
+    """A panel for each name, with room for the legend on the right."""
+    legend = _LEGEND_INCHES / min(_COLUMNS, len(names))
+    figure, axes = panels(len(names), columns=_COLUMNS, width=4.2 + legend, height=3.5)
+    return figure, dict(zip(names, axes, strict=True))
 
 
 def _lines(
@@ -138,7 +126,8 @@ def _lines(
             [s.budget * shift for s in own],
             means,
             yerr=[low, high],
-            marker=".",
+            marker=style.marker,
+            markersize=8 if style.marker == "*" else 4,
             color=style.color,
             linestyle=style.dash,
             linewidth=style.width,
