@@ -8,10 +8,11 @@ import pytest
 
 from bhpt.beliefs.learned.ends import LearnedPredictor
 from bhpt.beliefs.learned.weights import shipped
-from bhpt.domain import Curves
+from bhpt.domain import Curves, Misuse
+from bhpt.domain.budget import Budget
 from bhpt.reports import hindsight
 from bhpt.reports.forecast import forecast
-from bhpt.reports.hindsight import as_it_was, part_of, trust
+from bhpt.reports.hindsight import as_it_was, part_of, spent_on_epochs, trust
 from bhpt.reports.prediction import predict_study
 from bhpt.reports.worlds import GainTrust
 from bhpt.study import MemoryLog, State, Study, fold
@@ -130,3 +131,33 @@ def test_what_was_seen_tells_how_low_a_loss_can_be() -> None:
     assert Curves.of([[-5.0], [0.1]], 4).lowest_possible == -math.inf
     assert Curves.of([[-500.0], [-1.0]], 4).lowest_possible == -math.inf
     assert Curves.empty(2, 4).lowest_possible == 0.0
+
+
+def warmed_up(units: int) -> State:
+    """A study that pays a dollar a second, whose first unit takes 20 s and all others one."""
+    budget = Budget.parse("$60", price_per_hour=3600)
+    study = Study(SPACE, budget, max_epochs=30)
+    for number in range(units):
+        unit = study.ask()
+        assert unit is not None
+        study.tell(unit, loss_at(unit.config, unit.done + 1), seconds=1.0 if number else 20.0)
+    return study.state
+
+
+def test_what_a_start_took_is_not_counted_as_spent_on_epochs() -> None:
+    state = warmed_up(6)
+    assert state.ledger.used == pytest.approx(25.0)
+    assert spent_on_epochs(state) == pytest.approx(6.0)
+    assert part_of(0.2, state) == pytest.approx(0.2 * math.sqrt(math.log2(1 + 35 / 6)))
+    before = as_it_was(state, 3)
+    assert before is not None
+    assert before.ledger.left == pytest.approx(3.0)  # three more epochs came, at a second each
+
+
+def test_nothing_is_predicted_of_a_deadline_before_an_epoch_has_a_price() -> None:
+    assert predict_study(warmed_up(1), PREDICTOR) is None
+    with pytest.raises(Misuse, match="how long an epoch takes is not known yet"):
+        forecast(warmed_up(1))
+    later = warmed_up(2)
+    assert predict_study(later, PREDICTOR) is not None
+    assert forecast(later).outcomes

@@ -20,6 +20,7 @@ from bhpt.reports.worlds import (
     Played,
     added_amount,
     draw_worlds,
+    is_priced,
     look_at,
     no_better,
     one_worker,
@@ -99,10 +100,16 @@ def forecast(state: State, more: Sequence[str | Budget] = ()) -> Forecast:
         more: Additional budgets; parts of its own budget if none.
 
     Raises:
-        Misuse: Nothing finite was observed yet, or an amount is of another kind.
+        Misuse: Nothing finite was observed yet, nothing is known of prices, or an amount is of
+            another kind.
     """
     if state.best is None:
         raise Misuse("nothing to forecast from: the study has not seen a finite loss yet")
+    if not is_priced(state):
+        raise Misuse(
+            "nothing to forecast from: how long an epoch takes is not known yet, as all units so "
+            "far pay for a start: ask again after the next one"
+        )
     amounts = _amounts(state, more)
     policy = policy_named(state.plan.policy)
     objective = state.plan.objective

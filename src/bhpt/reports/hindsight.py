@@ -10,9 +10,12 @@ Promises of what is left of a budget fade too slowly as it is used up: measured 
 what came over what was promised grows with how often the budget that is gone still doubles. So
 promises are compared and counted per square root of that.
 
+Under a deadline or with money what is gone is what the epochs so far cost at the prices of now:
+time in which workers started, compiled or warmed up has shown nothing, and will not come again.
+
 Notation:
     g_m  gain that was promised at moment m of the past, a_m  gain that came
-    d_m  doublings from there: log₂ of the budget by now over that by then
+    d_m  doublings from there: log₂ of the epochs by now over those by then
     trust = (Σ a_m + κ ρ ḡ) / (Σ g_m √d_m + κ ḡ),  ḡ the mean of g_m √d_m
     a gain g of d doublings to come is counted as trust √d g
 """
@@ -75,11 +78,28 @@ def part_of(trusted: float, state: State, more: float = 0.0) -> float:
 
 def _doublings(state: State, more: float = 0.0) -> float:
     """How often the budget that is gone doubles until all is spent, 0 where nothing is left."""
-    used = state.ledger.used
-    if not used > 0:
+    gone = spent_on_epochs(state)
+    if not gone > 0:
         return _FARTHEST
-    coming = max(0.0, state.ledger.budget.amount + more - used)
-    return min(math.log2(1 + coming / used), _FARTHEST)
+    shared = state.ledger.budget.rules.shared
+    lanes = state.session_workers if shared else 1
+    coming = max(0.0, state.ledger.budget.amount + more - state.ledger.used)
+    return min(math.log2(1 + lanes * coming / gone), _FARTHEST)
+
+
+def spent_on_epochs(state: State) -> float:
+    """What the epochs so far cost one worker at the prices of now, in the budget's currency.
+
+    A budget in epochs is spent on nothing else. Of other kinds, what went into starts, and into
+    units that took longer than others of their arm, is left out.
+    """
+    looked = None
+    if state.ledger.budget.rules.by_time:
+        looked = look_at(state, state.ledger.budget.amount)
+    if looked is None:
+        return state.ledger.used
+    view, prospects = looked
+    return float(view.curves.count_by_arm @ (prospects.typical / prospects.epochs))
 
 
 def as_it_was(state: State, reports: int) -> State | None:
@@ -97,7 +117,7 @@ def as_it_was(state: State, reports: int) -> State | None:
     if not np.isfinite(curves.best):
         return None
     share = float(curves.reports[:, 1].sum() / state.curves.reports[:, 1].sum())
-    used = state.ledger.used
+    used = spent_on_epochs(state)
     budget = replace(state.ledger.budget, amount=max(used, np.finfo(float).tiny))
     return replace(
         state,

@@ -14,6 +14,7 @@ from bhpt.reports.worlds import (
     Outcome,
     Worlds,
     draw_worlds,
+    is_priced,
     look_at,
     no_better,
     one_worker,
@@ -81,13 +82,15 @@ def predict_study(
 ) -> StudyPrediction | None:
     """What the study's predictor predicts now; None if nothing is known or can go on.
 
+    Nothing is known either while no unit without a start in it was timed (`worlds.is_priced`).
+
     Args:
         state: The study.
         predictor: Its predictor; that of the policy that it remembers if None.
         memory: What the predictor has prepared for the study; a fresh one if None.
         believed: What `hindsight.trust` says of the study; computed from its past if None.
     """
-    if state.best is None or not (state.open or state.ledger.left > 0):
+    if state.best is None or not (state.open or state.ledger.left > 0) or not is_priced(state):
         return None
     if predictor is None:
         predictor = predictor_named(state.plan.policy)

@@ -340,6 +340,18 @@ def look_at(state: State, amount: float) -> tuple[View, Prospects] | None:
     return priced_view(replace(state, ledger=state.ledger.add(more)))
 
 
+def is_priced(state: State) -> bool:
+    """Whether it is known about how many epochs the budget buys.
+
+    Where time counts it is not before a unit was timed that pays for no start: with first units of
+    workers that had to import, compile and warm up, a budget would look much smaller than it is.
+    """
+    if not state.ledger.budget.rules.by_time:
+        return True
+    looked = look_at(state, state.ledger.budget.amount)
+    return looked is None or not looked[1].starts_alone
+
+
 def _candidates(view: View, ends: Ends, most: int) -> IntArray:
     """Arms in flight, and those that are predicted to end lowest soon or at all, [A]."""
     chosen = [view.pending]

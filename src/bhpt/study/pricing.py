@@ -50,6 +50,11 @@ class Prospects:
     safe: FloatArray
     possible: BoolArray
 
+    @property
+    def starts_alone(self) -> bool:
+        """Whether nothing was timed but first units that pay for a start: prices are guesses."""
+        return self.times is not None and self.times.start.unknown
+
     def seconds(self, arm: int, own: Timings) -> float | None:
         """The typical duration of an arm's next unit, None before anything was timed.
 
