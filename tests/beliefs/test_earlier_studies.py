@@ -7,9 +7,9 @@ from bhpt.beliefs.earlier_studies import (
     MOST_ARMS,
     EarlierExpert,
     EarlierStudy,
-    _covariance,
     summarise,
 )
+from bhpt.beliefs.rank_regression import HEIGHT, covariance, fitted, squares
 from bhpt.domain import Curves, Misuse
 from bhpt.spaces import Space
 from bhpt.spaces.ranges import Choices, NumberRange, Range
@@ -69,24 +69,33 @@ def test_little_is_said_far_from_everything_that_was_tried() -> None:
 
 
 def test_expectations_are_gaussian_process_regression() -> None:
-    earlier, fresh = study(3), points(4, 7)
-    expert = EarlierExpert((earlier,), RANGES)
+    configs, fresh = study(3).configs, points(4, 7)
+    counts = tuple(np.linspace(0.5, 1.5, len(configs)).tolist())
+    earlier = EarlierStudy(configs, study(3).ranks, counts)
 
-    def encoded(configs: list[dict[str, object]]) -> np.ndarray:
-        return np.array(
-            [
-                [(np.log10(float(c["p1"])) + 4) / 4, c["p2"], 0.5 * (c["p3"] == "a"),  # type: ignore[arg-type]
-                 0.5 * (c["p3"] == "b")]
-                for c in configs
-            ],
-            float,
-        )  # fmt: skip
+    def blocks(configs: list[dict[str, object]]) -> list[np.ndarray]:
+        one = [[(np.log10(float(c["p1"])) + 4) / 4] for c in configs]  # type: ignore[arg-type]
+        words = [[0.5 * (c["p3"] == "a"), 0.5 * (c["p3"] == "b")] for c in configs]
+        return [np.array(one), np.array([[c["p2"]] for c in configs], float), np.array(words)]
 
-    x, new = encoded(list(earlier.configs)), encoded(fresh)
-    gram = _covariance(x, x) + 0.5 * 0.289**2 * np.eye(len(x))
-    expected = _covariance(new, x) @ np.linalg.solve(gram, np.array(earlier.ranks))
-    np.testing.assert_allclose(expert.ranks(fresh), expected, atol=1e-9)
-    assert np.diag(_covariance(x, x)) == pytest.approx(0.289**2)
+    x, new, ranks = blocks(list(configs)), blocks(fresh), np.array(earlier.ranks)
+    fit = fitted(squares(x, x), ranks, np.array(counts), usual=0.5)
+    gram = covariance(squares(x, x), fit.widths)
+    assert np.diag(gram) == pytest.approx(HEIGHT)
+    noise = np.diag(HEIGHT * fit.noise / np.array(counts))
+    expected = covariance(squares(new, x), fit.widths) @ np.linalg.solve(gram + noise, ranks)
+    found = EarlierExpert((earlier,), RANGES).ranks(fresh)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_ranks_that_count_more_are_followed_more() -> None:
+    configs = tuple({"p2": 0.5} for _ in range(2))
+    one, other = (
+        EarlierExpert((EarlierStudy(configs, (0.4, -0.4), counts),), {"p2": RANGES["p2"]})
+        for counts in ((1.5, 0.5), (0.5, 1.5))
+    )
+    assert one.ranks([{"p2": 0.5}])[0] > 0.02
+    assert other.ranks([{"p2": 0.5}])[0] < -0.02
 
 
 def test_arms_are_compared_in_pairs_after_as_many_epochs() -> None:
@@ -98,6 +107,9 @@ def test_arms_are_compared_in_pairs_after_as_many_epochs() -> None:
     assert ranks[1] == pytest.approx(0.5)
     assert ranks[0] == pytest.approx(2 / 3 - 0.5)
     assert sum(ranks.values()) == pytest.approx(0.0)
+    counts = {c["x"]: count for c, count in zip(found.configs, found.counts, strict=True)}
+    assert counts[0] == pytest.approx(np.sqrt(2) * counts[1])  # trained twice as long
+    assert counts[1] == counts[2]
 
 
 def test_what_is_kept_is_bounded() -> None:
@@ -112,6 +124,8 @@ def test_what_is_kept_is_bounded() -> None:
 def test_ranks_and_configurations_belong_together() -> None:
     with pytest.raises(Misuse, match="one rank for each configuration"):
         EarlierStudy(({"x": 1},), ())
+    with pytest.raises(Misuse, match="how much each of its ranks counts"):
+        EarlierStudy(({"x": 1},), (0.0,), (1.0, 1.0))
 
 
 def test_a_declared_space_serves() -> None:

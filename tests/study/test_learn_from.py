@@ -1,5 +1,6 @@
 """Studies that learn from earlier ones: stored with the study, shown to policies, resumable."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,27 @@ def test_a_study_without_earlier_ones_has_none() -> None:
     looked = priced_view(Study(SPACE, "5 epochs").state)
     assert looked is not None
     assert looked[0].earlier is None
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_with_studies_of_another_space_a_study_goes_on_as_without(listed: bool) -> None:
+    space = [{"q": k / 9} for k in range(10)] if listed else {"q": (0.0, 1.0)}
+    study = Study(space, "5 epochs", learn_from=[finished(0)])
+    assert study.state.plan.earlier
+    looked = priced_view(study.state)
+    assert looked is not None
+    assert looked[0].earlier is None
+
+
+def test_studies_of_before_have_ranks_that_count_alike() -> None:
+    plan = Study(SPACE, "5 epochs", learn_from=[finished(0)]).state.plan
+    body = json.loads(encode_event(StudyCreated(plan)))
+    for one in body["plan"]["earlier"]:
+        del one["counts"]
+    created = decode_event(json.dumps(body))
+    assert isinstance(created, StudyCreated)
+    assert created.plan.earlier[0].ranks == plan.earlier[0].ranks
+    assert created.plan.earlier[0].counts == ()
 
 
 def test_facts_are_read_back_as_they_were_written() -> None:

@@ -2,12 +2,14 @@
 
 Arms of earlier studies are points: their configurations, as far as the new space has hyper-
 parameters of the same names, and how they ranked in their own study. A Gaussian process through
-these points expects a rank of every new configuration, zero where nothing was near, and nothing at
-all where the spaces share no name. Ranks need no common loss: the studies may have trained other
-models on other data, and whether what they say holds here is for the new study to show (`experts`).
+these points (`rank_regression`) expects a rank of every new configuration, zero where nothing was
+near, and nothing at all where the spaces share no name. It finds out which hyper-parameters matter,
+and ranks of arms that were trained longer count more. Ranks need no common loss: the studies may
+have trained other models on other data, and whether what they say holds here is for the new study
+to show (`experts`).
 
 Notation:
-    K  new configurations, P  points, D  columns
+    K  new configurations, D  columns
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from bhpt.beliefs.triangular import cholesky, solve_lower, solve_lower_transposed
+from bhpt.beliefs.rank_regression import RankRegression
 from bhpt.domain import Curves, FloatArray, Misuse
 from bhpt.spaces.columns import CATEGORY
 from bhpt.spaces.ranges import NumberRange, Range, is_number
@@ -26,10 +28,7 @@ from bhpt.spaces.spelling import spelled
 MOST_ARMS = 200  # of one study
 MOST_STUDIES = 8
 _MOST_POINTS = 600  # of all studies: later ones are thinned alike
-_WIDTH = 0.3  # of the range, over which a hyper-parameter alone matters
-_TOGETHER = 0.5  # the same for all of them together, times the root of how many there are
-_HEIGHT = 0.289**2  # variance of ranks
-_NOISE = 0.5  # of a rank in its own study, as part of it
+_NOISE = 0.5  # of a rank in its own study, as part of the variance of ranks
 _UNSHARED = 1.0  # more noise where all hyper-parameters that mattered are unknown here
 
 
@@ -40,22 +39,28 @@ class EarlierStudy:
     Attributes:
         configs: Configurations of arms that were trained.
         ranks: How each ranked among them, from -1/2, the worst, to 1/2, the best.
+        counts: How much each rank counts, 1 on average: an arm that was trained longer shows more
+            of its end. Empty where all count alike, as in studies of earlier versions.
     """
 
     configs: tuple[dict[str, Any], ...]
     ranks: tuple[float, ...]
+    counts: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what does not fit together."""
         if len(self.configs) != len(self.ranks):
             raise Misuse("an earlier study needs one rank for each configuration")
+        if self.counts and len(self.counts) != len(self.ranks):
+            raise Misuse("an earlier study needs how much each of its ranks counts, or of none")
 
 
 def summarise(curves: Curves, configs: Sequence[Mapping[str, Any]]) -> EarlierStudy:
     """What is kept of a study: the ranks of its arms; of very many those trained longest.
 
     Arms trained differently long are compared in pairs, each pair by its best losses within as
-    many epochs as both have had. The rank of an arm is the part of the others that it beats.
+    many epochs as both have had. The rank of an arm is the part of the others that it beats. It
+    counts as the root of how long the arm was trained.
 
     Args:
         curves: What the study has seen.
@@ -74,8 +79,11 @@ def summarise(curves: Curves, configs: Sequence[Mapping[str, Any]]) -> EarlierSt
     beaten = 1.0 * (mine < mine.T) + 0.5 * (mine == mine.T)
     ranks = (beaten.sum(axis=1) - 0.5) / (len(rows) - 1) - 0.5
     chosen = curves.visited[rows]
+    longer = np.sqrt(counts / counts.mean())
     return EarlierStudy(
-        tuple(dict(configs[int(arm)]) for arm in chosen), tuple(float(rank) for rank in ranks)
+        tuple(dict(configs[int(arm)]) for arm in chosen),
+        tuple(ranks.tolist()),
+        tuple(longer.tolist()),
     )
 
 
@@ -91,13 +99,16 @@ class EarlierExpert:
     studies: tuple[EarlierStudy, ...]
     ranges: Mapping[str, Range]
 
+    @property
+    def knows_the_space(self) -> bool:
+        """Whether some earlier study shares a hyper-parameter with the space."""
+        return self._regression is not None
+
     def ranks(self, configs: Sequence[Mapping[str, object]]) -> FloatArray:
         """The rank that is expected of each new configuration, 0 where nothing is known, [K]."""
-        if not self._names or not len(self._points):
+        if self._regression is None:
             return np.zeros(len(configs))
-        cross = _covariance(self._encode(configs), self._points)
-        # a sum rather than a product: a row must not depend on how many there are
-        return np.asarray((cross * self._solved).sum(axis=1))
+        return self._regression.expect(self._encode(configs))
 
     @cached_property
     def _shared(self) -> list[tuple[EarlierStudy, dict[str, str]]]:
@@ -124,42 +135,34 @@ class EarlierExpert:
         return [(study, calls, slice(0, None, step)) for study, calls in self._shared]
 
     @cached_property
-    def _points(self) -> FloatArray:
-        """All kept arms of earlier studies, in the columns of the new space, [P, D]."""
-        blocks = [
-            self._encode(
-                [{mine: c[theirs] for mine, theirs in calls.items() if theirs in c} for c in kept]
-            )
+    def _regression(self) -> RankRegression | None:
+        """Through all kept arms of earlier studies, in the columns of the new space."""
+        kept = [
+            {mine: config[theirs] for mine, theirs in calls.items() if theirs in config}
             for study, calls, some in self._thinned
-            if (kept := study.configs[some])
+            for config in study.configs[some]
         ]
-        return np.vstack(blocks) if blocks else np.zeros((0, 1))
-
-    @cached_property
-    def _solved(self) -> FloatArray:
-        """(covariance of the points with noise)⁻¹ ranks, [P]."""
+        if not self._names or not kept:
+            return None
         ranks = np.concatenate([study.ranks[some] for study, _, some in self._thinned])
-        part = len(self._names) / max(len(self.ranges), 1)
-        noise = _HEIGHT * (_NOISE + _UNSHARED * (1.0 - part))
-        covariance = _covariance(self._points, self._points)
-        covariance[np.diag_indices(len(ranks))] += noise
-        lower = cholesky(covariance)
-        return solve_lower_transposed(lower, solve_lower(lower, ranks))
+        counts = np.concatenate(
+            [(study.counts or (1.0,) * len(study.ranks))[some] for study, _, some in self._thinned]
+        )
+        part = len(self._names) / len(self.ranges)
+        return RankRegression(self._encode(kept), ranks, counts, _NOISE + _UNSHARED * (1.0 - part))
 
-    def _encode(self, configs: Sequence[Mapping[str, object]]) -> FloatArray:
-        """Columns of the shared hyper-parameters; what is missing is in the middle, [K, D]."""
-        columns = []
+    def _encode(self, configs: Sequence[Mapping[str, object]]) -> list[FloatArray]:
+        """Columns of each shared hyper-parameter; what is missing is in the middle, [K, D] each."""
+        blocks = []
         for name in self._names:
             span = self.ranges[name]
             values = [config.get(name) for config in configs]
             if isinstance(span, NumberRange):
-                columns.append(_numbers(values, span))
+                blocks.append(_numbers(values, span)[:, None])
             else:
-                columns += [
-                    np.array([CATEGORY * (str(value) == word) for value in values])
-                    for word in self._words[name]
-                ]
-        return np.column_stack(columns) if columns else np.zeros((len(configs), 1))
+                words = np.array([str(value) for value in values], object)
+                blocks.append(CATEGORY * (words[:, None] == np.array(self._words[name], object)))
+        return blocks
 
     @cached_property
     def _words(self) -> dict[str, list[str]]:
@@ -176,15 +179,3 @@ def _numbers(values: Sequence[object], span: NumberRange) -> FloatArray:
     numbers = np.array([float(v) if is_number(v) else np.nan for v in values])  # type: ignore[arg-type]
     at = np.clip(span.position(np.where(np.isfinite(numbers), numbers, span.low)), -0.5, 1.5)
     return np.where(np.isfinite(numbers), at, 0.5)
-
-
-def _covariance(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Of expected ranks: half by each column alone, half by all together, [K, P]."""
-    alone = np.zeros((len(left), len(right)))
-    squared = np.zeros_like(alone)
-    for column in range(left.shape[1]):
-        apart = (left[:, None, column] - right[None, :, column]) ** 2
-        alone += np.exp(-0.5 * apart / _WIDTH**2)
-        squared += apart
-    together = np.exp(-0.5 * squared / (left.shape[1] * _TOGETHER**2))
-    return np.asarray(_HEIGHT * (0.5 * alone / left.shape[1] + 0.5 * together))

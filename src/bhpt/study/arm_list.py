@@ -98,13 +98,19 @@ class _Readings:
         return self._read.array[: len(configs)]
 
     def earlier(self, configs: GrowingList[Config]) -> FloatArray | None:
-        """Expected ranks by earlier studies, [K]; None without any."""
+        """Expected ranks by earlier studies, [K]; None without any, or if none is of this space.
+
+        With studies of other spaces a study goes on as without any.
+        """
         if not self._earlier:
             return None
         if self._space is None:
-            return EarlierExpert(self._earlier, infer_ranges(configs)).ranks(configs)
+            listed = EarlierExpert(self._earlier, infer_ranges(configs))
+            return listed.ranks(configs) if listed.knows_the_space else None
         if self._expert is None:
             self._expert = EarlierExpert(self._earlier, ranges_of(self._space))
+        if not self._expert.knows_the_space:
+            return None
         known = 0 if self._expected is None else self._expected.length
         if self._expected is None or known < len(configs):
             self._expected = _below(self._expected, self._expert.ranks(configs[known:]))

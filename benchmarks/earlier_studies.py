@@ -1,0 +1,178 @@
+"""What learning from earlier studies gains: three studies of a space, then a fourth with them.
+
+`python -m benchmarks.earlier_studies --data FOLDER --suite taskset --judged 0,2,4` takes tasks of a
+public suite with their hyper-parameters called p1, p2 and so on. For each judged task and seed,
+three other tasks are tuned for 100 units each; what these studies showed is learned from when
+the judged task is tuned for 20 units, 100 arms each time, others for each study. The regret is
+printed beside that without earlier studies, also with studies of another suite, in which the same
+names mean something else (`--other`), and with the expected ranks turned around.
+"""
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from bhpt.beliefs.earlier_studies import EarlierExpert, EarlierStudy, summarise
+from bhpt.bench.catalogue import load
+from bhpt.bench.metrics import score
+from bhpt.bench.paper.evidence import interval
+from bhpt.bench.simulate import Trajectory, simulate
+from bhpt.bench.tasks import Task
+from bhpt.domain import Curves, FloatArray, View
+from bhpt.policies.interface import Decision, Policy
+from bhpt.policies.registry import make_policy
+from bhpt.spaces import encode_tokens
+from bhpt.spaces.ranges import NumberRange, Range
+
+_STUDIES, _ARMS, _EARLIER_UNITS = 3, 100, 100
+
+
+@dataclass(frozen=True, eq=False)
+class Learning:
+    """A policy whose views hold what earlier studies expect of the arms."""
+
+    policy: Policy
+    earlier: FloatArray
+
+    def decide(self, view: View) -> Decision | None:
+        """The decision of the policy."""
+        return self.policy.decide(replace(view, earlier=self.earlier))
+
+
+@dataclass(frozen=True, eq=False)
+class Nameless:
+    """A task with hyper-parameters p1, p2, ... between 0 and 1."""
+
+    task: Task
+    configs: list[dict[str, float]]
+    ranges: dict[str, Range]
+
+
+def nameless(task: Task) -> Nameless:
+    """The task with its encoded configurations as its hyper-parameters."""
+    ranges: dict[str, Range] = {
+        f"p{column + 1}": NumberRange(0.0, 1.0) for column in range(task.features.shape[1])
+    }
+    configs = [dict(zip(ranges, row.tolist(), strict=True)) for row in task.features]
+    tokens = encode_tokens(configs, ranges)
+    return Nameless(replace(task, tokens=tokens, hyperparameters=tuple(ranges)), configs, ranges)
+
+
+def seen(task: Task, run: Trajectory) -> Curves:
+    """The curves that a run has seen."""
+    curves = Curves.empty(task.arms, task.epochs)
+    for arm in run.arms.tolist():
+        at = int(curves.count_by_arm[arm])
+        curves = curves.extend(arm, task.losses[arm, at : at + task.unit])
+    return curves
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is measured.
+
+    Attributes:
+        data: Folder of the suites; None for tables of the package.
+        policy: Name of the policy.
+        units: Budget of the judged studies.
+    """
+
+    data: Path | None
+    policy: str
+    units: int
+
+    def table(self, name: str, seed: int) -> Nameless:
+        """A task with the arms of a seed."""
+        return nameless(load(name, seed, self.data, _ARMS))
+
+    def study(self, name: str, seed: int) -> EarlierStudy:
+        """What a study of a task showed."""
+        table = self.table(name, seed)
+        run = simulate(table.task, make_policy(self.policy), _EARLIER_UNITS, seed)
+        return summarise(seen(table.task, run), table.configs)
+
+    def regret(self, table: Nameless, seed: int, earlier: FloatArray | None) -> float:
+        """Of a judged study, with what earlier ones expect or without."""
+        policy = make_policy(self.policy)
+        used = policy if earlier is None else Learning(policy, earlier)
+        return score(table.task, self.units, simulate(table.task, used, self.units, seed)).regret
+
+
+def drawn(names: Sequence[str], judged: str, seed: int) -> list[tuple[str, int]]:
+    """Three tasks other than the judged one, each with the seed of its study."""
+    others = [name for name in names if name != judged]
+    order = np.random.default_rng((seed, *judged.encode())).permutation(len(others))
+    return [(others[k], 100 + 10 * seed + n) for n, k in enumerate(order[:_STUDIES])]
+
+
+def measured(
+    setting: Setting, judged: Sequence[str], names: Sequence[str], other: Sequence[str], seeds: int
+) -> dict[str, FloatArray]:
+    """Regrets of the judged studies: without earlier ones, with them, with others, turned.
+
+    Args:
+        setting: What is measured.
+        judged: Tasks to tune.
+        names: Tasks of the same space.
+        other: Tasks of another one, three at least; none leaves that column out.
+        seeds: Studies of each judged task.
+    """
+    study = cache(setting.study)
+    found: dict[str, list[float]] = {"without": [], "with": [], "turned": [], "another": []}
+    for name in judged:
+        for seed in range(seeds):
+            table = setting.table(name, seed)
+
+            def expects(
+                tasks: Sequence[str], name: str = name, seed: int = seed, table: Nameless = table
+            ) -> FloatArray:
+                studies = tuple(study(*one) for one in drawn(tasks, name, seed))
+                return EarlierExpert(studies, table.ranges).ranks(table.configs)
+
+            ranks = expects(names)
+            columns: dict[str, FloatArray | None] = {"without": None, "with": ranks}
+            columns["turned"] = -ranks
+            if other:
+                columns["another"] = expects(other)
+            for column, earlier in columns.items():
+                found[column].append(setting.regret(table, seed, earlier))
+    return {column: np.array(values) for column, values in found.items() if values}
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    root = argparse.ArgumentParser(prog="python -m benchmarks.earlier_studies", description=__doc__)
+    root.add_argument("--data", type=Path, required=True, help="folder of the suites")
+    root.add_argument("--suite", default="taskset", help="taskset or lcbench")
+    root.add_argument("--judged", default="0,2,4", help="tasks to tune")
+    root.add_argument("--pool", default="0,1,2,3,4,5", help="tasks that are learned from")
+    root.add_argument("--other", default="", help="SUITE:NUMBER,... of another space")
+    root.add_argument("--units", type=int, default=20, help="of each judged study")
+    root.add_argument("--seeds", type=int, default=8, help="studies of each judged task")
+    root.add_argument("--policy", default="default:benchmarks/policy/held_out")
+    return root
+
+
+def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = print) -> None:
+    """Print the mean regret of each column beside that without earlier studies."""
+    options = parser().parse_args(arguments)
+    judged, pool = (
+        [f"{options.suite}:{number}" for number in numbers.split(",")]
+        for numbers in (options.judged, options.pool)
+    )
+    other = [name for name in options.other.split(",") if name]
+    setting = Setting(options.data, options.policy, options.units)
+    found = measured(setting, judged, pool, other, options.seeds)
+    base = found["without"]
+    for column, regrets in found.items():
+        part = regrets.mean() / base.mean()
+        apart = interval(regrets - base).text(4, signed=True)
+        say(f"{column:8s} {regrets.mean():.4f}, {part:.2f} of that without ({apart})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""Studies that learn from three others: what is compared."""
+
+import numpy as np
+
+from benchmarks import earlier_studies as bench
+from bhpt.bench.simulate import simulate
+from bhpt.bench.tasks import packaged
+from bhpt.domain import View
+from bhpt.policies.interface import Decision
+from bhpt.policies.registry import make_policy
+
+TABLES = ("vae_mnist", "fcnet_mnist", "resnet_cifar10", "arch_cifar10", "arch2_cifar10")
+
+
+class Noted:
+    """Notes what views hold of earlier studies."""
+
+    def __init__(self) -> None:
+        self.earlier: list[np.ndarray | None] = []
+
+    def decide(self, view: View) -> Decision | None:
+        self.earlier.append(view.earlier)
+        return None
+
+
+def test_hyper_parameters_lose_their_names_only() -> None:
+    task = packaged("vae_mnist")
+    table = bench.nameless(task)
+    assert list(table.ranges) == [f"p{k + 1}" for k in range(task.features.shape[1])]
+    np.testing.assert_array_equal(
+        np.array([list(c.values()) for c in table.configs]), task.features
+    )
+    np.testing.assert_array_equal(table.task.losses, task.losses)
+
+
+def test_what_a_run_saw_is_what_it_trained() -> None:
+    task = packaged("vae_mnist")
+    run = simulate(task, make_policy("asha"), 20, 0)
+    curves = bench.seen(task, run)
+    assert curves.best == run.best
+    assert int(curves.counts.sum()) == 20 * task.unit
+
+
+def test_policies_are_told_what_earlier_studies_expect() -> None:
+    task, noted = packaged("vae_mnist"), Noted()
+    expected = np.linspace(-0.5, 0.5, task.arms)
+    simulate(task, bench.Learning(noted, expected), 2, 0)
+    assert len(noted.earlier) == 1
+    assert noted.earlier[0] is expected
+
+
+def test_three_others_are_learned_from() -> None:
+    for seed in range(4):
+        chosen = [name for name, _ in bench.drawn(TABLES, "vae_mnist", seed)]
+        assert len(set(chosen)) == 3
+        assert "vae_mnist" not in chosen
+
+
+def test_all_columns_are_of_the_same_studies() -> None:
+    setting = bench.Setting(None, "random", 3)
+    found = bench.measured(setting, TABLES[:1], TABLES[:4], TABLES[1:], 2)
+    assert {column: len(regrets) for column, regrets in found.items()} == {
+        "without": 2, "with": 2, "turned": 2, "another": 2,
+    }  # fmt: skip
+    np.testing.assert_array_equal(found["without"], found["with"])  # this policy listens to none
