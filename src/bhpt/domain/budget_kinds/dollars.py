@@ -36,7 +36,7 @@ class Dollars(Metered):
         if self.price_per_hour is not None:
             return None
         return (
-            "a budget in dollars needs what a busy worker costs an hour: give price_per_hour "
+            "a budget in dollars needs the price of a busy worker an hour: give price_per_hour "
             "(--price-per-hour)"
         )
 
