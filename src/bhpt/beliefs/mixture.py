@@ -73,17 +73,3 @@ class Mixture:
         shares = rng.multinomial(size, self.weights)
         drawn = [c.futures(arms, int(n), rng) for c, n in zip(self.components, shares, strict=True)]
         return np.concatenate(drawn)
-
-    def minima(
-        self, arms: IntArray, horizon: IntArray, size: int, rng: np.random.Generator
-    ) -> FloatArray:
-        """Draws of the true minimum of each arm's future within a horizon in epochs, [size, A].
-
-        ν reads the future at the epoch of its lowest mean; this is what that approximates.
-        """
-        futures = self.futures(arms, size, rng)
-        times = np.arange(futures.shape[2])
-        start = self.counts[arms][:, None]
-        inside = (times >= start) & (times < start + horizon[arms][:, None])
-        lowest_drawn: FloatArray = np.where(inside, futures, np.inf).min(axis=2)
-        return lowest_drawn

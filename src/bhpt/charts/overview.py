@@ -19,7 +19,6 @@ class Overview:
         budget: The limit.
         used: What is gone of it.
         promised: What units in flight have reserved.
-        budget_text: The limit in words.
         used_text: What is gone of it in words.
         left_text: What is left in words.
         clock: Seconds for which the study has been running.
@@ -46,7 +45,6 @@ class Overview:
     budget: float
     used: float
     promised: float
-    budget_text: str
     used_text: str
     left_text: str
     clock: float
@@ -84,7 +82,6 @@ def overview_of(state: State, progress: Progress) -> Overview:
         budget=progress.budget.amount,
         used=progress.used,
         promised=progress.promised,
-        budget_text=rules.text(progress.budget.amount),
         used_text=rules.used_text(progress.used),
         left_text=rules.text(max(progress.budget.amount - progress.used, 0.0)),
         clock=progress.clock,

@@ -1,6 +1,7 @@
 """Trainings in numpy that nothing was chosen on: word vectors, regressions, a GRU, Q-learning."""
 
 import numpy as np
+from scipy.special import expit
 
 from bhpt.bench.live.job import Pickled, log_loss
 from bhpt.domain import FloatArray, IntArray
@@ -23,10 +24,6 @@ def _pairs(sentences: IntArray, window: int) -> IntArray:
     shifts = range(1, window + 1)
     found = [np.stack([sentences[:, s:], sentences[:, :-s]], axis=-1) for s in shifts]
     return np.concatenate([one.reshape(-1, 2) for one in found])
-
-
-def _sigmoid(x: FloatArray) -> FloatArray:
-    return np.asarray(1 / (1 + np.exp(-np.clip(x, -60, 60))))
 
 
 class WordVectors(Pickled):
@@ -53,7 +50,7 @@ class WordVectors(Pickled):
 
     def _batch(self, centre: IntArray, around: IntArray) -> None:
         vectors, others = self.words[centre], self.contexts[around]
-        off = _sigmoid(np.einsum("nd,nkd->nk", vectors, others))
+        off = expit(np.einsum("nd,nkd->nk", vectors, others))
         off[:, 0] -= 1
         rate = float(self.config["alpha"])
         np.add.at(self.words, centre, -rate * np.einsum("nk,nkd->nd", off, others))
@@ -148,7 +145,7 @@ class Gru(Pickled):
         kept: list[tuple[FloatArray, ...]] = []
         for at in range(x.shape[1]):
             inputs = np.hstack([state, x[:, at], one])
-            gates = _sigmoid(inputs @ self.weights["gates"])
+            gates = expit(inputs @ self.weights["gates"])
             keep, reset = gates[:, :width], gates[:, width:]
             inner = np.hstack([reset * state, x[:, at], one])
             new = np.tanh(inner @ self.weights["new"])
