@@ -1,27 +1,20 @@
-"""One HTML page with all figures and tables in it: it opens anywhere and loads nothing."""
+"""The page of the paper's evaluation: claims, figures and tables."""
 
-import base64
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bhpt.bench.html_page import html_figure, html_page
 from bhpt.bench.paper.claim import PaperClaim
 from bhpt.bench.paper.tables import PaperTable
 
 _STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem;
-  color: #1a1a1a; background: #fff; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .8rem 0; }
-th, td { padding: .2rem .7rem; text-align: right; vertical-align: top; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
-thead th { border-bottom: 1px solid #999; } tbody tr:nth-child(even) { background: #f7f7f7; }
+th, td { white-space: nowrap; }
 table.words td, table.words th { text-align: left; white-space: normal; }
 table.words td:first-child { width: 20rem; } table.words td:nth-child(2) { white-space: nowrap; }
-.wide table { font-size: 13px; } .wide th, .wide td { padding: .2rem .5rem; }
-td.strong { font-weight: 700; }
-.wide { overflow-x: auto; } figure { margin: 1rem 0; } img { max-width: 100%; }
-figcaption, .note { color: #555; } pre { background: #f4f4f4; padding: .7rem; overflow-x: auto; }
+.wide { overflow-x: auto; } .wide table { font-size: 13px; }
+.wide th, .wide td { padding: .2rem .5rem; }
 .holds { color: #176b32; font-weight: 700; } .fails { color: #b00020; font-weight: 700; }
 .between { color: #8a5a00; font-weight: 700; }
 """
@@ -70,12 +63,7 @@ def page(
         if section.note:
             parts.append(f'<p class="note">{html.escape(section.note)}</p>')
         parts.append(_table(section.table))
-    body = "\n".join(parts)
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f"<title>bhpt: the paper, run again</title><style>{_STYLE}</style></head>"
-        f"<body>\n{body}\n</body></html>\n"
-    )
+    return html_page("bhpt: the paper, run again", parts, _STYLE)
 
 
 def _claims(claims: Sequence[PaperClaim]) -> str:
@@ -95,12 +83,7 @@ def _claims(claims: Sequence[PaperClaim]) -> str:
 
 
 def _figure(drawn: SavedFigure, folder: Path) -> str:
-    data = base64.b64encode((folder / f"{drawn.name}.svg").read_bytes()).decode()
-    title = html.escape(drawn.title)
-    return (
-        f'<h2>{title}</h2><figure><img alt="{title}" src="data:image/svg+xml;base64,{data}">'
-        f"<figcaption>{html.escape(drawn.caption)}</figcaption></figure>"
-    )
+    return html_figure(drawn.title, (folder / f"{drawn.name}.svg").read_bytes(), drawn.caption)
 
 
 def _table(table: PaperTable) -> str:
