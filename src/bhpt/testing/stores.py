@@ -149,6 +149,22 @@ class StoreContract(EventLogContract):
         assert new.read(after=2) == notes("new", "newer")
         new.close()
 
+    def test_a_stale_holder_that_knows_the_last_event_is_fenced_out(
+        self, new_address: NewAddress, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Also before the one that took over has written anything."""
+        address = new_address()
+        old = create_store(address, FIRST)
+        old.append(notes("old"), 2)
+        _pretend_elsewhere(monkeypatch)
+        with open_store(address, sleep=lambda _: None) as new:
+            with pytest.raises(Fenced):
+                old.append(notes("late"), 3)
+            assert new.read(after=2) == notes("old")
+            new.append(notes("new"), 3)
+            assert new.read(after=2) == notes("old", "new")
+        old.close()
+
     def test_a_holder_elsewhere_that_gives_signs_of_life_keeps_the_study(
         self, new_address: NewAddress, monkeypatch: pytest.MonkeyPatch
     ) -> None:
