@@ -1,11 +1,15 @@
 """What every store promises, in a file and on a server; what an event log in memory does."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
-from bhpt.storage import read_store
-from bhpt.study import MemoryLog
+from bhpt.domain.budget import Budget
+from bhpt.storage import InUse, Store, create_store, open_store, read_store
+from bhpt.storage import store as store_module
+from bhpt.study import MemoryLog, Training
+from bhpt.study.creation import first_events
 from bhpt.study.events import Event
 from bhpt.testing import EventLogContract, LogPlace, StoreContract
 
@@ -28,6 +32,27 @@ class TestMemoryLog(EventLogContract):
             return log
 
         return LogPlace(create, lambda: log)
+
+
+def test_of_two_drivers_that_find_a_study_free_one_gets_it(
+    where: Where, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, found_free = where(), store_module._watch
+    create_store(address, first_events([{"x": 1}], Budget(5), training=Training(1, 5))).close()
+    faster: list[Store] = []
+
+    def slow_watch(*given: Any) -> object:
+        seen = found_free(*given)
+        with monkeypatch.context() as patched:  # another driver comes between looking and taking
+            patched.setattr(store_module, "_watch", found_free)
+            faster.append(open_store(address))
+        return seen
+
+    monkeypatch.setattr(store_module, "_watch", slow_watch)
+    with pytest.raises(InUse, match="was just taken"):
+        open_store(address)
+    faster[0].renew(1.0)
+    faster[0].close()
 
 
 def test_a_password_is_never_shown() -> None:
