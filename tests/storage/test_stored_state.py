@@ -12,11 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from bhpt.storage import Damaged, StoreFailed, create_store, open_store, read_store
+from bhpt.storage import Damaged, Head, Store, StoreFailed, create_store, open_store, read_store
+from bhpt.storage import reader as reader_module
 from bhpt.storage import store as store_module
+from bhpt.storage.state_rows import StateRow, write_state
 from bhpt.study import Fenced, Journal, fold
 from bhpt.study import stored_state as stored_state_module
 from bhpt.study.events import Event
+from bhpt.study.stored_state import encode_state
 from tests.storage.conftest import Where
 from tests.study.logs import any_log
 from tests.study.test_stored_state import encoded
@@ -95,6 +98,34 @@ def test_a_study_of_before_is_read_and_gets_one(where: Where) -> None:
         connection.execute(text("DROP TABLE bhpt_states"))
     with open_store(study) as store:
         store.erase()
+
+
+def test_a_state_that_was_folded_from_other_events_than_it_says_is_not_read(where: Where) -> None:
+    study = where()
+    written(study, LOG)
+    fewer = encode_state(fold(LOG[:30]))
+    with open_store(study) as store:
+        place = Head(50, _digest_at(store, 50))
+        with store._engine.begin() as connection:
+            write_state(connection, store.address, StateRow(place, fewer))
+    assert read(study) == (encoded(fold(LOG)), 0)
+
+
+def _digest_at(store: Store, position: int) -> str:
+    found = store.digest_at(position)
+    assert found is not None
+    return found
+
+
+def test_a_log_that_is_replaced_while_it_is_read_is_noticed(
+    where: Where, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = where()
+    written(study, LOG)
+    row = StateRow(Head(30, "of the log before"), encode_state(fold(LOG[:30])))
+    monkeypatch.setattr(reader_module, "read_state", lambda *_: row)  # it fitted a moment ago
+    with pytest.raises(Damaged, match="replaced while it was read"):
+        read(study)
 
 
 def test_the_state_of_another_version_is_not_read(
