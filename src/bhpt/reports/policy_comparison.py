@@ -163,7 +163,10 @@ def _view(state: State, added: float) -> View:
         raise Misuse("nothing to play from: the study has not seen a finite loss yet")
     looked = look_at(state, added)
     if looked is None:
-        raise Misuse("nothing can be started with what is left: name a budget to add")
+        raise Misuse(
+            "nothing can be started with what is left: name a budget to add, such as "
+            f"--add-budget '{state.ledger.budget}'"
+        )
     return replace(looked[0], memory=Memory())
 
 
