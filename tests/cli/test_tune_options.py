@@ -1,12 +1,15 @@
 """What is tried first, when it is enough, and a study that is there already."""
 
+import io
 import json
 import subprocess
 import sys
 
 import pytest
+from rich.console import Console
 
 import bhpt
+from bhpt.cli.final_report import print_report
 from bhpt.cli.session_run import why_nothing
 from bhpt.tuning.result import result_of
 from tests.cli.cases import Folder
@@ -61,6 +64,10 @@ def test_why_there_is_no_best_model_is_said() -> None:
     study.tell(unit, [float("nan")] * unit.epochs)
     diverged = result_of(study.state, "done", "s.db", None)
     assert why_nothing(diverged) == "no finite loss was seen: every configuration diverged"
+    shown = io.StringIO()
+    print_report(diverged, Console(file=shown, width=200))
+    assert "bhpt resume s.db --add-budget '3 epochs'" in shown.getvalue()
+    assert "bhpt forecast" not in shown.getvalue()  # there is nothing to forecast from
 
 
 def test_it_is_a_module_too() -> None:
