@@ -128,6 +128,13 @@ def test_a_deadline_stops_in_good_order_when_it_comes() -> None:
     assert WallClock(40).verdict(after) == Enough("the deadline came first")
 
 
+def test_the_guard_ends_a_unit_before_what_is_paid_for_is_used_up() -> None:
+    usage = UnitUsage(reserved=10.0, busy_s=3.0, clock=30.0, left=50.0)
+    assert [kind.paid_s(usage) for kind in KINDS[:2]] == [math.inf, 13.0]  # 10 s to the deadline
+    assert 9.0 <= DOLLARS.paid_s(usage) < 10.0
+    assert 0.05 <= DOLLARS.paid_s(UnitUsage(0.1, 0.0, 0.0, 0.0)) < 0.1
+
+
 def test_money_is_raised_while_there_is_some_and_stopped_before_it_is_gone() -> None:
     early = UnitUsage(reserved=10.0, busy_s=8.0, clock=0.0, left=50.0)
     assert DOLLARS.verdict(early) is None
