@@ -283,17 +283,18 @@ def test_of_very_many_untried_arms_a_part_is_looked_at() -> None:
     assert np.isfinite(network_inputs(view, KNOWING).arms).all()
 
 
-def test_of_very_many_untried_arms_the_best_by_name_are_looked_at() -> None:
+def test_of_very_many_untried_arms_a_few_are_looked_at_for_their_names() -> None:
     view = study(0, arms=1500, reports=0)
     rates = np.random.default_rng(0).uniform(-7, 0, 1500)
     configs = [{"learning_rate": 10.0**rate} for rate in rates]
     named = replace(view, tokens=encode_tokens(configs, infer_ranges(configs)))
     said = expected_of(named, np.arange(1500), KNOWING)[:, 0]
-    best = set(np.argsort(-said)[:50])
+    best = np.argsort(-said)
     rows = looked_at(named, KNOWING)
     assert len(rows) == 100
-    assert best <= set(rows)
-    assert len(best & set(looked_at(view, KNOWING))) < 20
+    assert np.isin(best[:10], rows).all()
+    assert np.isin(best[10:], rows)[:200].sum() < 30  # the others are there by chance
+    assert np.isin(best[:10], looked_at(view, KNOWING)).sum() < 5
     nothing = replace(view, tokens=np.zeros_like(named.tokens))
     np.testing.assert_array_equal(looked_at(nothing, KNOWING), looked_at(view, KNOWING))
 

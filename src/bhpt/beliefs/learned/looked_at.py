@@ -3,8 +3,9 @@
 The networks look at them, and so do Gaussian processes where a study has tried very many.
 
 So a decision takes as long in a study of many thousand units as in a short one. Of very many
-untried arms those are looked at that come first in an order drawn by chance, with some that are
-expected to be good in front; of very many tried arms those in flight, those reported lately, the
+untried arms those are looked at that come first in an order drawn by chance, with a few that are
+expected to be good in front (more of them would be one corner of the space, and all would be lost
+where names mislead); of very many tried arms those in flight, those reported lately, the
 leader, and the best of each stage of training.
 
 What follows from the choice (distances, covariances) costs more than a decision, so from some
@@ -38,7 +39,7 @@ _VERY_LONG = 4096  # units: from here on half as often
 _EVERY_AT_MOST = 64  # units, with many workers
 _MANY_WORKERS = 64  # with more, not all arms in flight are looked at
 _BUSY = 40  # but so many of them
-_BEST_BY_NAME = 50  # of the untried arms, the best by their names are looked at first
+_BEST_BY_NAME = 10  # of the untried arms are looked at first, the others by chance
 _CHANCE = 5  # the stream of random numbers that orders untried arms
 
 
