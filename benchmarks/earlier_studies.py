@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from bhpt.domain import Curves, FloatArray, View
 from bhpt.policies.interface import Decision, Policy
 from bhpt.policies.registry import make_policy
 from bhpt.spaces import encode_tokens
-from bhpt.spaces.ranges import NumberRange, Range
+from bhpt.spaces.ranges import Range, infer_ranges
 
 _STUDIES, _ARMS, _EARLIER_UNITS = 3, 100, 100
 
@@ -45,21 +46,22 @@ class Learning:
 
 @dataclass(frozen=True, eq=False)
 class Nameless:
-    """A task with hyper-parameters p1, p2, ... between 0 and 1."""
+    """A task with hyper-parameters p1, p2, ..., their values as they are."""
 
     task: Task
-    configs: list[dict[str, float]]
+    configs: list[dict[str, Any]]
     ranges: dict[str, Range]
 
 
 def nameless(task: Task) -> Nameless:
-    """The task with its encoded configurations as its hyper-parameters."""
-    ranges: dict[str, Range] = {
-        f"p{column + 1}": NumberRange(0.0, 1.0) for column in range(task.features.shape[1])
-    }
-    configs = [dict(zip(ranges, row.tolist(), strict=True)) for row in task.features]
-    tokens = encode_tokens(configs, ranges)
-    return Nameless(replace(task, tokens=tokens, hyperparameters=tuple(ranges)), configs, ranges)
+    """The task with other names for its hyper-parameters, and ranges as its values say."""
+    calls = {name: f"p{number + 1}" for number, name in enumerate(task.hyperparameters)}
+    configs = [{calls[name]: value for name, value in c.items()} for c in task.configs]
+    ranges = infer_ranges(configs)
+    named = replace(
+        task, tokens=encode_tokens(configs, ranges), hyperparameters=tuple(calls.values())
+    )
+    return Nameless(named, configs, ranges)
 
 
 def seen(task: Task, run: Trajectory) -> Curves:
@@ -129,13 +131,14 @@ def measured(
 
             def expects(
                 tasks: Sequence[str], name: str = name, seed: int = seed, table: Nameless = table
-            ) -> FloatArray:
+            ) -> FloatArray | None:
                 studies = tuple(study(*one) for one in drawn(tasks, name, seed))
-                return EarlierExpert(studies, table.ranges).ranks(table.configs)
+                expert = EarlierExpert(studies, table.ranges)
+                return expert.ranks(table.configs) if expert.knows_the_space else None
 
             ranks = expects(names)
             columns: dict[str, FloatArray | None] = {"without": None, "with": ranks}
-            columns["turned"] = -ranks
+            columns["turned"] = None if ranks is None else -ranks
             if other:
                 columns["another"] = expects(other)
             for column, earlier in columns.items():

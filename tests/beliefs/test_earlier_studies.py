@@ -60,6 +60,32 @@ def test_other_spellings_are_shared_and_other_names_are_not() -> None:
     assert not EarlierExpert((EarlierStudy((), ()),), RANGES).ranks(fresh).any()
 
 
+def test_hyper_parameters_of_the_same_name_whose_ranges_do_not_overlap_are_others() -> None:
+    batches = EarlierStudy(tuple({"p1": 16 << (k % 5)} for k in range(20)), (0.4, -0.4) * 10)
+    assert not EarlierExpert((batches,), RANGES).knows_the_space
+    words = EarlierStudy(tuple({"p3": word} for word in "cd" * 10), (0.4, -0.4) * 10)
+    assert not EarlierExpert((words,), RANGES).knows_the_space
+
+
+def test_a_study_with_mostly_other_ranges_is_of_another_space() -> None:
+    def with_p2_and(**others: object) -> EarlierExpert:
+        configs = tuple({"p2": k / 19, **others} for k in range(20))
+        return EarlierExpert((EarlierStudy(configs, (0.4, -0.4) * 10),), RANGES)
+
+    assert with_p2_and().knows_the_space
+    assert with_p2_and(p1=50.0).knows_the_space  # half of them are shared
+    assert not with_p2_and(p1=50.0, p3="c").knows_the_space
+
+
+@pytest.mark.parametrize(("low", "high"), [(1e-3, 1e-2), (1e-6, 10.0), (1e-2, 1e2), (1e-6, 1e-3)])
+def test_narrower_wider_and_shifted_ranges_are_of_the_same_hyper_parameter(
+    low: float, high: float
+) -> None:
+    values = np.geomspace(low, high, 20)
+    earlier = EarlierStudy(tuple({"p1": float(v)} for v in values), (0.4, -0.4) * 10)
+    assert EarlierExpert((earlier,), {"p1": RANGES["p1"]}).knows_the_space
+
+
 def test_little_is_said_far_from_everything_that_was_tried() -> None:
     near = EarlierStudy(tuple({"p1": 1e-3 * (1 + k / 99)} for k in range(20)), (0.4,) * 20)
     expert = EarlierExpert((near,), {"p1": RANGES["p1"]})

@@ -1,10 +1,10 @@
 """What earlier studies showed, as expected ranks of new configurations.
 
-Arms of earlier studies are points: their configurations, as far as the new space has hyper-
-parameters of the same names, and how they ranked in their own study. A Gaussian process through
-these points (`rank_regression`) expects a rank of every new configuration, zero where nothing was
-near, and nothing at all where the spaces share no name. It finds out which hyper-parameters matter,
-and ranks of arms that were trained longer count more. Ranks need no common loss: the studies may
+Arms of earlier studies are points: their configurations, as far as the new space has the same
+hyper-parameters, and how they ranked in their own study. A Gaussian process through these points
+(`rank_regression`) expects a rank of every new configuration, zero where nothing was near, and
+nothing at all where the spaces share no hyper-parameter. It finds out which of them matter, and
+ranks of arms that were trained longer count more. Ranks need no common loss: the studies may
 have trained other models on other data, and whether what they say holds here is for the new study
 to show (`experts`).
 
@@ -29,6 +29,8 @@ MOST_ARMS = 200  # of one study
 MOST_STUDIES = 8
 _MOST_POINTS = 600  # of all studies: later ones are thinned alike
 _NOISE = 0.5  # of a rank in its own study, as part of the variance of ranks
+_OVERLAP = 0.1  # of the smaller range, that two hyper-parameters of one name share
+_SAME_SPACE = 0.5  # of the names that are shared, hyper-parameters that must be
 _UNSHARED = 1.0  # more noise where all hyper-parameters that mattered are unknown here
 
 
@@ -112,14 +114,19 @@ class EarlierExpert:
 
     @cached_property
     def _shared(self) -> list[tuple[EarlierStudy, dict[str, str]]]:
-        """The studies that share names with the space, each with what it calls them."""
+        """The studies that share hyper-parameters with the space, each with what it calls them.
+
+        They have the same name, up to its spelling, and ranges that overlap. Where most of those
+        of the same name do not, the study is of another space, and nothing of it counts.
+        """
         known = {spelled(name): name for name in self.ranges}
         found = []
         for study in self.studies:
             theirs = {name for config in study.configs for name in config}
             calls = {known[spelled(n)]: n for n in sorted(theirs) if spelled(n) in known}
-            if calls:
-                found.append((study, calls))
+            same = {m: n for m, n in calls.items() if _overlaps(study, n, self.ranges[m])}
+            if same and len(same) >= _SAME_SPACE * len(calls):
+                found.append((study, same))
         return found
 
     @cached_property
@@ -172,6 +179,23 @@ class EarlierExpert:
             for mine, theirs in calls.items():
                 found[mine] |= {str(c[theirs]) for c in study.configs if theirs in c}
         return {name: sorted(words) for name, words in found.items()}
+
+
+def _overlaps(study: EarlierStudy, name: str, span: Range) -> bool:
+    """Whether the values that a study had overlap with a range, by a part of the smaller of both.
+
+    Values that do not are those of another hyper-parameter of the same name.
+    """
+    values = [config[name] for config in study.configs if name in config]
+    if not isinstance(span, NumberRange):
+        words = {str(value) for value in values}
+        return bool(words & {str(value) for value in span.values})
+    numbers = np.array([float(value) for value in values if is_number(value)])
+    if not len(numbers):
+        return False
+    at = span.position(numbers)
+    common = min(float(at.max()), 1.0) - max(float(at.min()), 0.0)
+    return common >= _OVERLAP * min(float(at.max() - at.min()), 1.0)
 
 
 def _numbers(values: Sequence[object], span: NumberRange) -> FloatArray:
