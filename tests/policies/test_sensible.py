@@ -115,27 +115,35 @@ def test_before_the_first_loss_the_policy_decides() -> None:
 
 
 def random_view(seed: int) -> View:
-    """Some moment of some study: unequal prices, units in flight, several workers."""
+    """Some moment of some study: unequal prices, units in flight, several workers.
+
+    Up to thousands of units are left, shared by the workers as a total or as a clock. Every tenth
+    study has more arms than networks look at.
+    """
     rng = np.random.default_rng(seed)
-    arms, epochs = int(rng.integers(3, 30)), int(rng.integers(3, 12))
+    many = seed % 10 == 9
+    arms, epochs = int(rng.integers(300, 600) if many else rng.integers(3, 30)), 3 + seed % 27
     ends = rng.uniform(0.1, 1.0, arms)
     losses = []
     for end in ends:
         n = int(rng.integers(0, epochs + 1)) * int(rng.random() < 0.7)
-        losses.append((end + (1 - end) * np.exp(-np.arange(1, n + 1) / 2)).tolist())
+        fallen = np.exp(-np.arange(1, n + 1) / rng.uniform(1, 6))
+        losses.append((end + (1 - end) * fallen + 0.01 * rng.standard_normal(n)).tolist())
     curves = Curves.of(losses, epochs)
     open_arms = np.flatnonzero(curves.count_by_arm < epochs)
     flying = rng.permutation(open_arms)[: int(rng.integers(0, 3))]
+    workers, by_clock = int(rng.integers(1, 5)), bool(rng.integers(2))
     return View(
         curves,
         1,
-        float(rng.uniform(1, 40)),
+        float(np.exp(rng.uniform(0, np.log(5000)))),
         rng.uniform(0.3, 3.0, arms),
         rng.random((arms, 2)),
         untrained=1.0,
         pending=np.sort(flying),
         seed=seed,
-        split=int(rng.integers(1, 4)),
+        lanes=workers if by_clock else 1,
+        split=1 if by_clock else workers,
     )
 
 
