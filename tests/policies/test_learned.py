@@ -17,10 +17,12 @@ from bhpt.bench.simulate import simulate
 from bhpt.bench.synthetic import synthetic
 from bhpt.bench.tasks import PACKAGED, Task, packaged
 from bhpt.domain import FloatArray
+from bhpt.domain.budget import Budget
 from bhpt.policies.interface import Decision, Explanation, Policy
 from bhpt.policies.learned import Learned, likeliest
 from bhpt.policies.registry import make_policy
 from bhpt.spaces.tokens import COLUMNS
+from bhpt.study import Study
 from tests.beliefs.learned.cases import named, some_tokens, study, with_losses
 
 NEVER = -1e9  # what the network says of an arm that cannot run
@@ -270,3 +272,35 @@ def test_unknown_names_are_as_none_and_a_seed_decides() -> None:
     without = simulate(replace(task, tokens=None), Learned(), 30, 3).arms
     np.testing.assert_array_equal(without, unknown)
     assert not np.array_equal(simulate(task, Learned(), 30, 3).arms, unknown)  # names are heard
+
+
+NAMED = {
+    "lr": (1e-4, 3.0, "log"),
+    "momentum": (0.0, 0.99),
+    "width": (4, 64, "log"),
+    "weight_decay": (1e-6, 1e-1, "log"),
+}
+
+
+def arms_asked_for(dollars: int, seed: int, start_s: float, units: int) -> list[int]:
+    """The first arms of a study at a dollar a second, whose first unit takes some seconds more."""
+    budget = Budget.parse(f"${dollars}", price_per_hour=3600)
+    asked, arms = Study(NAMED, budget, max_epochs=40, seed=seed), []
+    for number in range(units):
+        unit = asked.ask()
+        assert unit is not None
+        arms.append(unit.arm)
+        losses = [0.6 + 1.4 * 0.3 ** (unit.done + epoch + 1) for epoch in range(unit.epochs)]
+        asked.tell(unit, losses, seconds=unit.epochs + (0.0 if number else start_s))
+    return arms
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_slow_first_unit_does_not_leave_an_arm_alone(seed: int) -> None:
+    slow = arms_asked_for(60, seed, 25.0, 3)
+    assert slow[0] == slow[1] != slow[2]  # two more units seem to be left, then thirty
+    assert slow[2] == arms_asked_for(60, seed, 0.0, 2)[1]
+
+
+def test_a_budget_of_a_few_units_is_spent_on_one_arm() -> None:
+    assert len(set(arms_asked_for(4, 1, 0.0, 4))) == 1

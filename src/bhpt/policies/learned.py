@@ -9,12 +9,18 @@ The network sees the best loss of an arm so far. Where losses rise since then (`
 preference, the logarithm of the chance that an arm is run next, falls as the logarithm of the odds
 of a new record does.
 
+All that the network sees of a curve is relative to other curves, so of one curve alone it cannot
+tell a good start from a plateau. Where it has the choice it tries a second arm at once. A first
+unit that pays for a start can make a budget look too small for that, and later units of the arm
+show that it is not; by then the network would train the arm to its end. So as long as one arm alone
+has been tried, the network decides as it would have after the first unit at the prices of now.
+
 Notation:
     K  arms, R  arms looked at.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -26,7 +32,7 @@ from bhpt.beliefs.learned.network_inputs import NetworkInputs, experts_advice, n
 from bhpt.beliefs.learned.rising import LOG_ODDS, rises
 from bhpt.beliefs.learned.weights import NetworkWeights, shipped, shipped_policy
 from bhpt.beliefs.predictor import Predictor
-from bhpt.domain import BoolArray, FloatArray, View
+from bhpt.domain import BoolArray, FloatArray, Memory, Slot, View
 from bhpt.policies.interface import Decision, Explanation, PredictingPolicy
 
 _TIES = 1e-4  # untried arms of equal preference, up to rounding, are drawn at random
@@ -61,11 +67,18 @@ class Learned(PredictingPolicy):
         """The arm that the network would run next, None when none can be run."""
         if not view.choosable.any():
             return None
+        arm = self._preferred(view)
+        if _one_arm_alone(view):
+            second = self._preferred(_after_first_unit(view))
+            untried = not view.curves.count_by_arm[second]
+            arm = second if untried and view.choosable[second] else arm
+        return Decision(arm, lambda: self._explain(view, arm))
+
+    def _preferred(self, view: View) -> int:
+        """The arm that the network prefers, of those that can be run."""
         inputs = network_inputs(view, self.weights)
         preferred = self.preferences(inputs) - LOG_ODDS * rises(view, inputs.rows)
-        at = likeliest(preferred, inputs.moment.n == 0, view.rng)
-        arm = int(inputs.rows[at])
-        return Decision(arm, lambda: self._explain(view, arm))
+        return int(inputs.rows[likeliest(preferred, inputs.moment.n == 0, view.rng)])
 
     def preferences(self, inputs: NetworkInputs) -> FloatArray:
         """The network's preference for each arm, very low where it cannot run, [R]."""
@@ -77,6 +90,27 @@ class Learned(PredictingPolicy):
     def _explain(self, view: View, arm: int) -> Explanation:
         why = "go on" if view.curves.count_by_arm[arm] else "a first look"
         return Explanation.of_unpriced(self.ends, view, why)
+
+
+def _one_arm_alone(view: View) -> bool:
+    """Whether one arm has been reported more than once, and no other was tried or is in flight."""
+    visited = view.curves.visited
+    alone = len(visited) == 1 and bool((view.pending == visited[0]).all())
+    return alone and len(view.curves.reports) > 1 and bool(view.choosable[visited[0]])
+
+
+def _after_first_unit(view: View) -> View:
+    """A study with one arm as it was after its first unit, had prices been those of now."""
+    later = len(view.curves.reports) - 1
+    spent = later * float(view.costs[view.curves.visited[0]])
+    slot: Slot[Memory] = Slot("memory of the first unit")
+    memory = view.memory.recall(slot, (), lambda: Memory(view.memory))
+    return replace(
+        view,
+        curves=view.curves.first(1),
+        left=view.left + spent / view.lanes,
+        memory=memory,
+    )
 
 
 def likeliest(
