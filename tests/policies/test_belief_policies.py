@@ -10,7 +10,7 @@ from bhpt.beliefs.hypers import LINEAR_PRIORS, Hypers, Sampling, Structure, Unkn
 from bhpt.beliefs.scale import Scale
 from bhpt.bench.baselines.registry import make_policy, names
 from bhpt.domain import Curves, Memory, View
-from bhpt.policies.bhpt import Bhpt, action_values, priced_values
+from bhpt.policies.bhpt import Bhpt, action_values
 from bhpt.policies.next_unit import NextUnit, price_levels, unit_values
 from tests.beliefs.cases import STRUCTURES, Case, draw
 
@@ -195,24 +195,31 @@ def test_bhpt_epsilon_explores_half_of_the_time() -> None:
     assert 0.38 < share < 0.62
 
 
-def test_priced_bhpt_epsilon_explores_while_a_unit_is_worth_what_it_takes() -> None:
+def test_looks_are_taken_while_they_are_worth_what_they_take_from_the_leader() -> None:
     """The leader needs all that is left; nothing was seen of the third arm."""
-    base = two_arms([[2.0, 1.5, 1.2], [2.9, 2.8, 2.75], []], left=6)
-    mixture = SHARP.condition(base)
-    top = int(mixture.ends(base.horizon).mean.argmin())
-    values = priced_values(base, mixture, 1.0)
-    ends, rest = mixture.ends(base.horizon), mixture.ends(base.affordable(5.0))
-    assert values[top] <= ends.mean[top]
-    assert values[1] == pytest.approx(min(rest.mean[0], rest.mean[2]), abs=1e-3)  # hopeless
-    explored = 2 if values[2] < values[top] else top
-    decided = [Bhpt(SHARP, 0.5, priced=True).decide(replace(base, seed=s)) for s in range(60)]
-    arms = [decision.arm for decision in decided if decision]
-    assert explored == 2
-    assert set(arms) == {top, 2}
-    assert 0.3 < np.mean(np.array(arms) == 2) < 0.7
-    for other in (Bhpt(SHARP, priced=True), Bhpt(SHARP, 0.5)):
-        kept = [other.decide(replace(base, seed=s)) for s in range(8)]
-        assert {decision.arm for decision in kept if decision} == {top}
+    fast = FreezeThaw(Structure("none"), RAW, Hypers(0.0, 1.0, 1.0, 0.3, 0.5, 0.01))
+    base = two_arms([[1.5, 0.7, 0.5], [2.9, 2.8, 2.75], []], left=6)
+    top = int(fast.condition(base).ends(base.horizon).mean.argmin())
+
+    def arms(policy: Bhpt, view: View = base) -> list[int]:
+        decided = [policy.decide(replace(view, seed=s)) for s in range(16)]
+        return [decision.arm for decision in decided if decision]
+
+    assert set(arms(Bhpt(fast))) == {top}
+    assert set(arms(Bhpt(fast, looks=1.0))) == {2}
+    assert set(arms(Bhpt(fast, looks=1e-6))) == {top}  # a promise that counts for nothing
+    assert set(arms(Bhpt(fast, looks=1.0), replace(base, left=1.0))) == {top}
+    assert set(arms(Bhpt(fast, epsilon=0.5))) == {top}
+    assert 0.2 < np.mean(np.array(arms(Bhpt(fast, 0.5, looks=1.0))) == top) < 0.8
+    slow = two_arms([[2.0, 1.5, 1.2], [2.9, 2.8, 2.75], []], left=6)
+    assert set(arms(Bhpt(SHARP, looks=1.0), slow)) == {0}  # one unit tells little of the end
+
+
+def test_a_look_needs_another_arm() -> None:
+    alone = two_arms([[2.0, 1.5, 1.2]], left=6)
+    decision = Bhpt(SHARP, looks=1.0).decide(alone)
+    assert decision is not None
+    assert decision.arm == 0
 
 
 @pytest.mark.parametrize("name", names())

@@ -3,7 +3,6 @@
 Notation:
     r    units left, this one included       ĉ  arm of the lowest predicted end
     ν_a  predicted end of arm a within r, a Gaussian with mean μ_a and deviation σ_a
-    r'   units left to the others when a unit is taken from them
     Q[a] = E min{ν_a, min_{k≠a} μ_k}         τ_ĉ  units that ĉ needs to its predicted end
 """
 
@@ -14,10 +13,11 @@ import numpy as np
 from bhpt.beliefs.expected_min import best_other
 from bhpt.beliefs.interface import GaussianBelief, GaussianMixture, GaussianPosterior
 from bhpt.beliefs.posterior import GaussianEnds
-from bhpt.beliefs.predictor import Predictor
+from bhpt.beliefs.predictor import Ends, Predictor
 from bhpt.domain import FloatArray, IntArray, View
 from bhpt.policies.action_values import pick
 from bhpt.policies.interface import Decision, Explanation, PredictingPolicy
+from bhpt.policies.looks import MOST, draws_of, price_looks
 
 Chosen = tuple[int, str]
 """An arm, and why, in words."""
@@ -33,12 +33,12 @@ class Bhpt(PredictingPolicy):
             the best of the other arms is run and not ĉ (BHPT-ε).
         exhaustion: Whether ĉ is run for good once it needs all that is left (the `else` of the
             paper's rule; without it the variants Q-alone and Q-ε-alone).
-        priced: Whether BHPT-ε explores even then, as long as a unit of another arm is worth what
-            it takes from ĉ (`priced_values`).
         spared: Part of the deviation of ĉ's end that its last unit may be worth and still be
             spared, while the other arms have had less than half a training altogether. Where
             predicted means fall to the last epoch, ĉ needs all that is left, however little the
             last unit brings, and a budget of one training would look at no second arm.
+        looks: Part of what looks at other arms promise that counts once ĉ needs all that is left
+            (`policies.looks`); 0 commits at once. BHPT-ε asks half of the time, for ε = 1/2.
         shown: The predictor of the study, if it is another than the belief: decisions are
             explained with it.
     """
@@ -46,8 +46,8 @@ class Bhpt(PredictingPolicy):
     belief: GaussianBelief
     epsilon: float | None = None
     exhaustion: bool = True
-    priced: bool = False
     spared: float = 0.0
+    looks: float = 0.0
     shown: Predictor | None = None
 
     @property
@@ -67,12 +67,11 @@ class Bhpt(PredictingPolicy):
         return look.decision(self.predictor, arm, why)
 
     def _commit(self, look: "QValues") -> Chosen:
-        """ĉ, or by chance an arm whose unit is worth its price."""
-        if self.priced and self.epsilon is not None and look.rng.random() < self.epsilon:
-            values = priced_values(look.view, look.mixture, float(look.view.costs[look.top]))
-            arm = pick(values, look.view.choosable, look.rng)
+        """ĉ, or an arm that is worth a look first; BHPT-ε asks by chance."""
+        if self.looks > 0 and (self.epsilon is None or look.rng.random() < self.epsilon):
+            arm = look_first(look, self.belief.predict(look.view), self.looks)
             if arm != look.top:
-                return arm, "explore: it may be worth what its unit takes from the leader"
+                return arm, "a look at it may be worth what its unit takes from the leader"
         return look.top, "it needs all that is left: commit"
 
 
@@ -142,6 +141,20 @@ def explore(look: QValues, epsilon: float | None) -> Chosen:
     return look.top, "exploit: the predicted best"
 
 
+def look_first(look: QValues, ends: Ends, trust: float) -> int:
+    """ĉ, or the first arm to look at, of the others with the lowest Q, if looks pay."""
+    view, top = look.view, look.top
+    values = np.where(view.choosable, look.values, np.inf)
+    values[top] = np.inf
+    order = np.lexsort((look.rng.random(view.arms), values))
+    arms = np.append(top, order[np.isfinite(values[order])][:MOST])
+    if len(arms) == 1:
+        return top
+    paths = ends.paths(arms, draws_of(len(arms), view.curves.epochs), look.rng)
+    worth = price_looks(view, paths, arms, trust)
+    return int(arms[1]) if worth[1:].min() < worth[0] else top
+
+
 def horizon_epochs(view: View, units: IntArray) -> IntArray:
     """A horizon of units as one of epochs, [K]; the grid's end cuts a last, partial unit."""
     return units * view.unit
@@ -152,21 +165,6 @@ def action_values(mixture: GaussianMixture, horizon: IntArray) -> FloatArray:
 
     def values(posterior: GaussianPosterior) -> FloatArray:
         return posterior.mean_at_most(horizon, best_other(posterior.ends(horizon).mean))
-
-    return mixture.average(values)
-
-
-def priced_values(view: View, mixture: GaussianMixture, price: float) -> FloatArray:
-    """Q when a unit of so much is taken from all other arms: E min{ν_a(r), min_{k≠a} μ_k(r')}, [K].
-
-    If it is lowest for ĉ, no unit of another arm is worth what it takes from ĉ, even if it revealed
-    that arm's end.
-    """
-    own = horizon_epochs(view, view.horizon)
-    rest = horizon_epochs(view, view.affordable(view.left_after(price)))
-
-    def values(posterior: GaussianPosterior) -> FloatArray:
-        return posterior.mean_at_most(own, best_other(posterior.ends(rest).mean))
 
     return mixture.average(values)
 

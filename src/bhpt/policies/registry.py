@@ -139,7 +139,7 @@ ENTRIES = (
     PolicyEntry(
         "bhpt-eps-shapes",
         "bhpt-eps, likewise",
-        lambda: NarrowedPolicy(Bhpt(shapes_belief(), epsilon=0.5, priced=True)),
+        lambda: NarrowedPolicy(Bhpt(shapes_belief(), epsilon=0.5, looks=0.5)),
     ),
     PolicyEntry(
         "next-unit-shapes", "next-unit, likewise", lambda: NarrowedPolicy(NextUnit(shapes_belief()))
