@@ -35,7 +35,8 @@ def after_looks(paths: FloatArray, unit: int, budget: int, looks: int) -> FloatA
     now: FloatArray = paths[:, : looks + 1, unit]
     last = min((budget - looks) * unit, paths.shape[2] - 1)
     rest: FloatArray = paths[np.arange(len(paths)), now.argmin(axis=1), last]
-    return np.minimum(rest, now.min(axis=1))
+    lowest: FloatArray = np.minimum(rest, now.min(axis=1))
+    return lowest
 
 
 def real_paths(task: Task, arms: IntArray) -> FloatArray:
