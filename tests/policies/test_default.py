@@ -80,6 +80,16 @@ def test_a_large_budget_asks_for_it_every_second_unit() -> None:
     assert decided(view_of("learning_rate", 42.0, 1)) == 7
 
 
+def test_a_still_larger_budget_looks_at_every_arm() -> None:
+    """It pays for four units of each of the 15 arms, and more than a full training is left."""
+    policy = replace(POLICY, named=Learned())
+    view = view_of("learning_rate", 57.0, 3)
+    assert decided(view, policy) not in (0, 5)  # an untried arm, not the second opinion
+    assert decided(replace(view, startable=np.arange(15) == 0), policy) == 5  # none is untried
+    assert decided(replace(view, left=56.0), policy) == 5
+    assert decided(view_of("learning_rate", 59.0, 1), policy) == 5  # not yet a fourth unit
+
+
 def test_time_left_is_that_of_all_workers() -> None:
     """Two workers with 15 units each until the deadline have more than a full training left."""
     several = [replace(view_of("learning_rate", 15.0, done), lanes=2) for done in range(3)]

@@ -6,17 +6,19 @@ more than a full training is left, all workers together, every third unit goes t
 curve promises most (`promising`), which is judged without names; every second where the budget
 pays for several units of every arm, so that curves are seen soon. And the second arm that is tried
 is chosen without names: where all are chosen by names, nothing shows whether other arms are
-better, and names that mislead would be trusted for long.
+better, and names that mislead would be trusted for long. A budget that pays for still more units
+of every arm shows of each how it starts: every fourth unit is a first look, the best by names
+first, until none is untried.
 
 Where they do not, everything is decided without them.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bhpt.beliefs.experts import Advice
 from bhpt.beliefs.predictor import Predictor
-from bhpt.domain import View
+from bhpt.domain import Memory, Slot, View
 from bhpt.policies.interface import (
     Decision,
     Explanation,
@@ -28,6 +30,7 @@ from bhpt.policies.staged import plenty
 
 _SECOND_OPINION = 3  # one unit of so many, while there is time
 _WITH_PLENTY = 2  # and where there is plenty of it
+_LOOK_EVERY = 4  # one unit of so many is a first look where the budget pays as many for every arm
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +64,7 @@ class DefaultPolicy(PredictingPolicy):
         """The decision of one of the parts: which one follows from the view alone."""
         if not self.names_tell(view):
             return self.nameless.decide(view)
-        advice = self.second.decide(view) if _wants_advice(view) else None
-        chosen = advice or self.named.decide(view)
+        chosen = self._first_look(view) or self._second_opinion(view) or self.named.decide(view)
         if chosen is None or not _is_second_arm(view, chosen.arm):
             return chosen
         other = self.blind.decide(view)
@@ -70,12 +72,31 @@ class DefaultPolicy(PredictingPolicy):
             return chosen
         return Decision(other.arm, lambda: self._explain_blind(view))
 
+    def _first_look(self, view: View) -> Decision | None:
+        """The untried arm that the policy `named` prefers, where it is time for a first look."""
+        untried = view.choosable & (view.curves.count_by_arm == 0)
+        if not _wants_first_look(view) or not untried.any():
+            return None
+        slot: Slot[Memory] = Slot("memory of first looks")
+        memory = view.memory.recall(slot, (), lambda: Memory(view.memory))
+        return self.named.decide(replace(view, startable=untried, memory=memory))
+
+    def _second_opinion(self, view: View) -> Decision | None:
+        """The decision of the policy `second`, where it is time to ask it."""
+        return self.second.decide(view) if _wants_second_opinion(view) else None
+
     def _explain_blind(self, view: View) -> Explanation:
         why = "a first look, chosen without names"
         return Explanation.of_unpriced(self.predictor, view, why)
 
 
-def _wants_advice(view: View) -> bool:
+def _wants_first_look(view: View) -> bool:
+    """Whether this unit goes to an untried arm."""
+    enough = view.step + view.units_left >= _LOOK_EVERY * view.arms
+    return enough and view.step % _LOOK_EVERY == _LOOK_EVERY - 1 and view.units_left > view.full
+
+
+def _wants_second_opinion(view: View) -> bool:
     """Whether `second` decides on this unit."""
     every = _WITH_PLENTY if plenty(view) else _SECOND_OPINION
     return view.step % every == every - 1 and view.units_left > view.full

@@ -10,10 +10,11 @@ preference, the logarithm of the chance that an arm is run next, falls as the lo
 of a new record does.
 
 All that the network sees of a curve is relative to other curves, so of one curve alone it cannot
-tell a good start from a plateau. Where it has the choice it tries a second arm at once. A first
-unit that pays for a start can make a budget look too small for that, and later units of the arm
-show that it is not; by then the network would train the arm to its end. So as long as one arm alone
-has been tried, the network decides as it would have after the first unit at the prices of now.
+tell a good start from a plateau. Where it has the choice it tries a second arm within three units.
+A first unit that pays for a start can make a budget look too small for that, and later units of
+the arm show that it is not; by then the network would train the arm to its end. So if one arm alone
+has been tried for longer, the network decides as it would have after the first unit at the prices
+of now.
 
 Notation:
     K  arms, R  arms looked at.
@@ -35,6 +36,7 @@ from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import BoolArray, FloatArray, Memory, Slot, View
 from bhpt.policies.interface import Decision, Explanation, PredictingPolicy
 
+_ALONE = 4  # units of one arm, none of another: the network has not had the choice
 _TIES = 1e-4  # untried arms of equal preference, up to rounding, are drawn at random
 
 
@@ -93,10 +95,10 @@ class Learned(PredictingPolicy):
 
 
 def _one_arm_alone(view: View) -> bool:
-    """Whether one arm has been reported more than once, and no other was tried or is in flight."""
+    """Whether one arm has been reported for long, and no other was tried or is in flight."""
     visited = view.curves.visited
     alone = len(visited) == 1 and bool((view.pending == visited[0]).all())
-    return alone and len(view.curves.reports) > 1 and bool(view.choosable[visited[0]])
+    return alone and len(view.curves.reports) >= _ALONE and bool(view.choosable[visited[0]])
 
 
 def _after_first_unit(view: View) -> View:
