@@ -21,9 +21,9 @@ from bhpt.beliefs.earlier_studies import EarlierExpert, EarlierStudy, summarise
 from bhpt.bench.catalogue import load
 from bhpt.bench.metrics import score
 from bhpt.bench.paper.evidence import interval
-from bhpt.bench.simulate import Trajectory, simulate
+from bhpt.bench.simulate import curves_seen, simulate
 from bhpt.bench.tasks import Task
-from bhpt.domain import Curves, FloatArray, View
+from bhpt.domain import FloatArray, View
 from bhpt.policies.interface import Decision, Policy
 from bhpt.policies.registry import make_policy
 from bhpt.spaces import encode_tokens
@@ -64,15 +64,6 @@ def nameless(task: Task) -> Nameless:
     return Nameless(named, configs, ranges)
 
 
-def seen(task: Task, run: Trajectory) -> Curves:
-    """The curves that a run has seen."""
-    curves = Curves.empty(task.arms, task.epochs)
-    for arm in run.arms.tolist():
-        at = int(curves.count_by_arm[arm])
-        curves = curves.extend(arm, task.losses[arm, at : at + task.unit])
-    return curves
-
-
 @dataclass(frozen=True)
 class Setting:
     """What is measured.
@@ -95,7 +86,7 @@ class Setting:
         """What a study of a task showed."""
         table = self.table(name, seed)
         run = simulate(table.task, make_policy(self.policy), _EARLIER_UNITS, seed)
-        return summarise(seen(table.task, run), table.configs)
+        return summarise(curves_seen(table.task, run), table.configs)
 
     def regret(self, table: Nameless, seed: int, earlier: FloatArray | None) -> float:
         """Of a judged study, with what earlier ones expect or without."""

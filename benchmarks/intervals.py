@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.policy.options import listed
 from bhpt.bench.calibration import score
-from bhpt.bench.catalogue import load
+from bhpt.bench.catalogue import in_folder, load
 from bhpt.domain import FloatArray
 from bhpt.policies.registry import shapes_belief
 
@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--tables", type=listed, default=(), help="with commas; default all")
     parser.add_argument("--seed", type=int, default=0, help="which arms, and which half of them")
     options = parser.parse_args()
-    names = options.tables or tuple(sorted(path.stem for path in options.folder.glob("*.npz")))
+    names = options.tables or in_folder(options.folder)
     for longer in (1, 4):
         rows = np.stack([covered(options.folder, name, longer, options.seed) for name in names])
         after = ", ".join(filter(None, map(described, UNITS, rows.T)))

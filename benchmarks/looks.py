@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.policy.options import listed
-from bhpt.bench.catalogue import load
+from bhpt.bench.catalogue import in_folder, load
 from bhpt.bench.tasks import Task
 from bhpt.domain import Curves, FloatArray, IntArray, View
 from bhpt.policies.registry import shapes_belief
@@ -83,7 +83,7 @@ def main() -> None:
     parser.add_argument("--budgets", type=listed, default=("5", "10", "20"), help="with commas")
     parser.add_argument("--seeds", type=int, default=4, help="first arms of each table")
     options = parser.parse_args()
-    names = options.tables or tuple(sorted(path.stem for path in options.folder.glob("*.npz")))
+    names = options.tables or in_folder(options.folder)
     for budget in map(int, options.budgets):
         found = [
             regrets(load(name, seed, options.folder), budget, seed)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from benchmarks import earlier_studies as bench
-from bhpt.bench.simulate import simulate
+from bhpt.bench.simulate import curves_seen, simulate
 from bhpt.bench.tasks import packaged
 from bhpt.domain import View
 from bhpt.policies.interface import Decision
@@ -35,7 +35,7 @@ def test_hyper_parameters_lose_their_names_only() -> None:
 def test_what_a_run_saw_is_what_it_trained() -> None:
     task = packaged("vae_mnist")
     run = simulate(task, make_policy("asha"), 20, 0)
-    curves = bench.seen(task, run)
+    curves = curves_seen(task, run)
     assert curves.best == run.best
     assert int(curves.counts.sum()) == 20 * task.unit
 

@@ -59,9 +59,22 @@ def simulate(task: Task, policy: Policy, budget: int, seed: int) -> Trajectory:
         seconds += time.perf_counter() - started
         if decision is None:  # every arm is finished
             break
-        at = int(curves.count_by_arm[decision.arm])
-        unit = task.losses[decision.arm, at : at + task.unit]
+        unit = _next_unit(task, curves, decision.arm)
         curves = curves.extend(decision.arm, unit)
         arms.append(decision.arm)
         losses.append(float(unit[np.isfinite(unit)].min(initial=np.inf)))
     return Trajectory(np.array(arms, np.int64), np.array(losses), seconds)
+
+
+def curves_seen(task: Task, run: Trajectory) -> Curves:
+    """The curves that a run has seen at its end; `Curves.first` has those of any unit before."""
+    curves = Curves.empty(task.arms, task.epochs)
+    for arm in run.arms.tolist():
+        curves = curves.extend(arm, _next_unit(task, curves, arm))
+    return curves
+
+
+def _next_unit(task: Task, curves: Curves, arm: int) -> FloatArray:
+    """Losses of the next unit of an arm."""
+    at = int(curves.count_by_arm[arm])
+    return task.losses[arm, at : at + task.unit]

@@ -28,6 +28,11 @@ class Generation:
     arm: int
     generation: int
 
+    @property
+    def inside(self) -> str:
+        """Its path within a place."""
+        return f"arm-{self.arm:06d}/gen-{self.generation:06d}"
+
 
 class PlaceAway(RuntimeError):
     """The place does not answer or denies access; whether anything there is damaged is unknown."""

@@ -49,7 +49,7 @@ def is_remote(where: str) -> bool:
 
 def files_url(url: str, generation: Generation) -> str:
     """Where the files of a generation lie, for people; `url` is what `RemoteFolder` was given."""
-    return "/".join((url.rstrip("/"), _name(generation), FILES))
+    return "/".join((url.rstrip("/"), generation.inside, FILES))
 
 
 def refuse_bad_url(url: str) -> None:
@@ -286,7 +286,7 @@ class RemoteFolder:
 
     def _key(self, one: Generation | str, *names: str) -> str:
         """The path of an object; the parts that are not integers come from a checked manifest."""
-        inside = _name(one) if isinstance(one, Generation) else one
+        inside = one.inside if isinstance(one, Generation) else one
         return "/".join((self._root, inside, *names))
 
     def _reached(self, verb: Callable[[], _T]) -> _T:
@@ -314,10 +314,6 @@ class RemoteFolder:
                     ) from error
             self._sleep(pause)
             waited, pause = waited + pause, min(2 * pause, _LONGEST_PAUSE_S)
-
-
-def _name(generation: Generation) -> str:
-    return f"arm-{generation.arm:06d}/gen-{generation.generation:06d}"
 
 
 def _side_by_side(do: Callable[[ManifestEntry], None], entries: Iterable[ManifestEntry]) -> None:

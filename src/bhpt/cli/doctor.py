@@ -271,10 +271,13 @@ def _conditions(seen: StudySnapshot, logged: Sequence[Checkpoint]) -> Iterator[_
         Misuse: Its package is not installed.
     """
     remote = seen.state.checkpoints_at
+    if not remote:
+        here = place_of(remote, seen.folder, seen.identity)
+        yield from (_condition(here, one) for one in logged)
+        return
     for one in logged:
         with tempfile.TemporaryDirectory(prefix="bhpt-doctor-") as copies:
-            folder = StudyFolder(Path(copies)) if remote else seen.folder
-            yield _condition(place_of(remote, folder, seen.identity), one)
+            yield _condition(place_of(remote, StudyFolder(Path(copies)), seen.identity), one)
 
 
 def _condition(place: CheckpointPlace, one: Checkpoint) -> _Condition:

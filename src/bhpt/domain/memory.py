@@ -46,6 +46,15 @@ class Memory:
         self._study = study
         self._kept: dict[Slot[Any], list[tuple[tuple[object, ...], Any]]] = {}
 
+    def within(self, name: str) -> "Memory":
+        """A memory within this one, the same for a name.
+
+        It is for views that show the study otherwise, such as with some arms alone: what is
+        prepared for the study as it is is not lost to what is prepared for these.
+        """
+        slot: Slot[Memory] = Slot(f"memory of {name}")
+        return self.recall(slot, (), lambda: Memory(self))
+
     def recall(self, slot: Slot[T], inputs: tuple[object, ...], make: Callable[[], T]) -> T:
         """A value in a slot if it was made from the same inputs, else a new one that is kept.
 

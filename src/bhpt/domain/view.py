@@ -164,6 +164,15 @@ class View:
         """About how many units what is left pays for, those of all workers together."""
         return int(self.left / self.price + _ROUNDING) * self.lanes
 
+    def among(self, arms: BoolArray, called: str) -> "View":
+        """The study if no other arms may start.
+
+        Args:
+            arms: Which may, [K].
+            called: What they are: the name of a memory within the study's.
+        """
+        return replace(self, startable=arms, memory=self.memory.within(called))
+
     def only(self, arms: IntArray, memory: Memory) -> "View":
         """The study as if it had some arms alone, numbered anew in the given order.
 

@@ -14,11 +14,11 @@ Where they do not, everything is decided without them.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bhpt.beliefs.experts import Advice
 from bhpt.beliefs.predictor import Predictor
-from bhpt.domain import Memory, Slot, View
+from bhpt.domain import View
 from bhpt.policies.interface import (
     Decision,
     Explanation,
@@ -74,12 +74,12 @@ class DefaultPolicy(PredictingPolicy):
 
     def _first_look(self, view: View) -> Decision | None:
         """The untried arm that the policy `named` prefers, where it is time for a first look."""
-        untried = view.choosable & (view.curves.count_by_arm == 0)
-        if not _wants_first_look(view) or not untried.any():
+        if not _wants_first_look(view):
             return None
-        slot: Slot[Memory] = Slot("memory of first looks")
-        memory = view.memory.recall(slot, (), lambda: Memory(view.memory))
-        return self.named.decide(replace(view, startable=untried, memory=memory))
+        untried = view.choosable & (view.curves.count_by_arm == 0)
+        if not untried.any():
+            return None
+        return self.named.decide(view.among(untried, "untried arms"))
 
     def _second_opinion(self, view: View) -> Decision | None:
         """The decision of the policy `second`, where it is time to ask it."""

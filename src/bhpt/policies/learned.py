@@ -33,7 +33,7 @@ from bhpt.beliefs.learned.network_inputs import NetworkInputs, experts_advice, n
 from bhpt.beliefs.learned.rising import LOG_ODDS, rises
 from bhpt.beliefs.learned.weights import NetworkWeights, shipped, shipped_policy
 from bhpt.beliefs.predictor import Predictor
-from bhpt.domain import BoolArray, FloatArray, Memory, Slot, View
+from bhpt.domain import BoolArray, FloatArray, View
 from bhpt.policies.interface import Decision, Explanation, PredictingPolicy
 
 _ALONE = 4  # units of one arm, none of another: the network has not had the choice
@@ -105,13 +105,11 @@ def _after_first_unit(view: View) -> View:
     """A study with one arm as it was after its first unit, had prices been those of now."""
     later = len(view.curves.reports) - 1
     spent = later * float(view.costs[view.curves.visited[0]])
-    slot: Slot[Memory] = Slot("memory of the first unit")
-    memory = view.memory.recall(slot, (), lambda: Memory(view.memory))
     return replace(
         view,
         curves=view.curves.first(1),
         left=view.left + spent / view.lanes,
-        memory=memory,
+        memory=view.memory.within("the first unit"),
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from bhpt.beliefs.experts import Advice
 from bhpt.beliefs.predictor import Ends, Predictor
-from bhpt.domain import BoolArray, Memory, Slot, View
+from bhpt.domain import BoolArray, View
 from bhpt.policies.interface import (
     Decision,
     EndsExplanation,
@@ -59,19 +59,8 @@ class SensiblePolicy(PredictingPolicy):
         hopeful = hopeful_arms(view, ends)
         if hopeful[decision.arm] or not hopeful.any():
             return decision
-        again = self.chooser.decide(_restricted(view, hopeful))
+        again = self.chooser.decide(view.among(hopeful, "hopeful arms"))
         return decision if again is None else Decision(again.arm, lambda: _shown(again, ends))
-
-
-def _restricted(view: View, hopeful: BoolArray) -> View:
-    """The view with some arms alone.
-
-    It has a memory of its own within the study's: what is prepared for all arms is not lost to
-    what is prepared for these.
-    """
-    slot: Slot[Memory] = Slot("memory of hopeful arms")
-    memory = view.memory.recall(slot, (), lambda: Memory(view.memory))
-    return replace(view, startable=hopeful, memory=memory)
 
 
 def _shown(decision: Decision, ends: Ends) -> Explanation:

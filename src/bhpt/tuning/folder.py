@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bhpt.checkpoints import Checkpoint
+from bhpt.checkpoints import Checkpoint, Generation
 from bhpt.checkpoints.disk import (
     make_private,
     naming_full_disk,
@@ -139,7 +139,7 @@ class StudyFolder:
 
     def generation(self, one: Checkpoint) -> Path:
         """The folder of a committed checkpoint."""
-        return self.checkpoints / f"arm-{one.arm:06d}" / f"gen-{one.generation:06d}"
+        return self.checkpoints / Generation(one.arm, one.generation).inside
 
     def require_writable(self) -> None:
         """Refuse a place where nothing can be written, before anything is.

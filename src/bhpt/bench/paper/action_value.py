@@ -16,8 +16,8 @@ from bhpt.bench.baselines.truth import paper_or_true_belief
 from bhpt.bench.catalogue import load
 from bhpt.bench.figure_style import panels, style_of
 from bhpt.bench.paper.plan import SYNTHETIC
-from bhpt.bench.simulate import simulate
-from bhpt.domain import Curves, FloatArray, IntArray, View
+from bhpt.bench.simulate import curves_seen, simulate
+from bhpt.domain import FloatArray, IntArray, View
 from bhpt.policies.bhpt import Bhpt, action_values, horizon_epochs
 
 if TYPE_CHECKING:
@@ -75,11 +75,11 @@ def find_moment() -> ActionValueMoment:
     """The exploring step of one run at which both of the areas that make Q are largest."""
     task = load(SYNTHETIC, _SEED)
     run = simulate(task, Bhpt(paper_or_true_belief(task.truth)), _BUDGET, _SEED)
-    curves = Curves.empty(task.arms, task.epochs)
+    curves = curves_seen(task, run)
     moments = []
     for step, arm in enumerate(run.arms.tolist(), start=1):
         view = View(
-            curves=curves,
+            curves=curves.first(step - 1),
             unit=task.unit,
             left=float(_BUDGET - step + 1),
             costs=np.ones(task.arms),
@@ -90,8 +90,6 @@ def find_moment() -> ActionValueMoment:
         moment = _moment(step, view)
         if step >= _EARLIEST and moment.rival == arm:
             moments.append(moment)
-        at = int(curves.count_by_arm[arm])
-        curves = curves.extend(arm, task.losses[arm, at : at + task.unit])
     return max(moments, key=lambda m: min(m.worth[m.top], m.worth[m.rival]))
 
 
