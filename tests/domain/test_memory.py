@@ -73,3 +73,13 @@ def test_what_is_about_the_whole_study_is_kept_once() -> None:
     assert part.recall(whole, (0,), count) == study.recall(whole, (0,), count) == 1
     assert study.recall(SLOT, (0,), count) == 2
     assert part.recall(SLOT, (0,), count) == 3
+
+
+def test_a_memory_within_another_is_the_same_for_a_name() -> None:
+    study = Memory()
+    part = study.within("some arms")
+    part.recall(Slot[int]("mine"), (), lambda: 1)
+    assert study.within("some arms") is part
+    assert study.within("others").recall(Slot[int]("mine"), (), lambda: 2) == 2
+    assert study.recall(Slot[int]("mine"), (), lambda: 3) == 3
+    assert part.recall(Slot[int]("mine"), (), lambda: 4) == 1
