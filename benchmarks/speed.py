@@ -60,7 +60,7 @@ def with_shapes() -> None:
     """
     for table in ("synthetic", "resnet_cifar10@4"):
         task = load(table, 0)
-        for rule in ("bhpt", "next-unit"):
+        for rule in ("bhpt", "bhpt-eps", "next-unit"):
             one = f"{rule}-sampled" if table == "synthetic" else rule
             names = (one, f"{rule}-shapes")
             spent = {name: [np.inf, np.inf] for name in names}

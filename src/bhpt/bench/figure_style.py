@@ -59,6 +59,7 @@ LOOKS = {
     "q-alone": PolicyStyle("Q alone", "#7fb0ea", "--", marker="o"),
     "q-eps-alone": PolicyStyle("Q-ε alone", "#f09a94", "--", marker="o"),
     "bhpt-sampled": PolicyStyle("BHPT, sampled", "#7fb0ea", "--", marker="o"),
+    "bhpt-eps-sampled": PolicyStyle("BHPT-ε, sampled", "#f09a94", "--", marker="o"),
 }
 
 

@@ -162,6 +162,7 @@ BENCHMARK_ONLY = (
     "q-alone",
     "q-eps-alone",
     "bhpt-sampled",
+    "bhpt-eps-sampled",
     "next-unit-sampled",
     "gp-ei",
     "smac",

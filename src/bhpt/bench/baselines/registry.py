@@ -66,6 +66,9 @@ BASELINES = (
         "bhpt-sampled", "bhpt, never told the truth", lambda truth: Bhpt(sampled_belief(truth))
     ),
     BaselineEntry(
+        "bhpt-eps-sampled", "bhpt-eps, likewise", lambda truth: Bhpt(sampled_belief(truth), 0.5)
+    ),
+    BaselineEntry(
         "next-unit-sampled", "next-unit, likewise", lambda truth: NextUnit(sampled_belief(truth))
     ),
     BaselineEntry("gp-ei", "a Gaussian process on finished arms, expected improvement", gp_ei),
