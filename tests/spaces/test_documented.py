@@ -30,6 +30,12 @@ NAMES = [library.name for library in LIBRARIES]
         (("learning_rate", "clip_range", "gae_lambda", "n_epochs"), "Stable-Baselines3 PPO"),
         (("learning_rate", "n_embd", "warmup_iters", "grad_clip"), "nanoGPT"),
         (("n_factors", "lr_all", "reg_all"), "Surprise SVD"),
+        (("alpha", "min_alpha", "window", "negative", "sample"), "gensim Word2Vec"),
+        (("lr0", "lrf", "momentum", "box", "cls", "hsv_v"), "Ultralytics YOLO"),
+        (("client_lr", "server_momentum", "participation_rate"), "Flower"),
+        (("learning_rate", "power_t", "hash_bits"), "Vowpal Wabbit"),
+        (("d_token", "attn_dropout", "ff_dropout", "lr"), "FT-Transformer"),
+        (("generator_lr", "discriminator_lr", "beta1", "ngf"), "DCGAN"),
         (("model__eta", "model__maxDepth", "model__min_child_weight"), "XGBoost"),
     ],
 )  # fmt: skip
@@ -50,6 +56,12 @@ def test_the_same_name_has_another_default_beside_other_names() -> None:
 
     assert mean(boosting) > -1.2  # type: ignore[arg-type]
     assert mean(tuning) < -3.5  # type: ignore[arg-type]
+
+
+def test_many_libraries_do_not_blur_a_space_that_is_clearly_of_one() -> None:
+    found = documented(("learning_rate", "max_depth", "min_child_weight", "colsample_bytree"))
+    boosting = [lib.name in ("XGBoost", "LightGBM") for lib in LIBRARIES]
+    assert library_weights(tuple(found))[boosting].sum() > 0.8
 
 
 def test_distances_are_in_units_of_the_users_range() -> None:

@@ -14,7 +14,7 @@ from bhpt.domain import FloatArray
 from bhpt.spaces.documented_defaults import LIBRARIES
 from bhpt.spaces.spelling import spelled
 
-_SHARP = 3.0  # how much more a library counts that has one rare name more
+_SHARP = 4.5  # how much more a library counts that has one rare name more
 
 # other words for the same, as people abbreviate them
 _SYNONYMS = {
@@ -43,6 +43,43 @@ _SYNONYMS = {
     "clip_norm": "max_grad_norm",
     "grad_clip_norm": "max_grad_norm",
     "lambda_": "lambda",
+    "l_rate": "learning_rate",
+    "lr_g": "g_lr",
+    "generator_lr": "g_lr",
+    "lr_d": "d_lr",
+    "discriminator_lr": "d_lr",
+    "hash_bits": "bits",
+    "lambda1": "l1",
+    "lambda2": "l2",
+    "lr_beta": "beta",
+    "adv_temp": "adversarial_temperature",
+    "attn_dropout": "attention_dropout",
+    "ff_dropout": "ffn_dropout",
+    "lambda_bc": "bc_weight",
+    "lambda_pde": "pde_weight",
+    "residual_weight": "pde_weight",
+    "target_accept_prob": "target_accept",
+    "population_size": "popsize",
+    "pop_size": "popsize",
+    "swarmsize": "swarm_size",
+    "use_ranks": "rank_fitness",
+    "mirrored_sampling": "antithetic",
+    "size": "vector_size",
+    "window_size": "window",
+    "subsampling_threshold": "sample",
+    "inertia": "w",
+    "inertia_weight": "w",
+    "cognitive": "c1",
+    "social": "c2",
+    "participation_rate": "fraction_fit",
+    "lora_r": "r",
+    "max_samples": "sample_fraction",
+    "dropout_p": "dropout",
+    "dropout_probability": "dropout",
+    "grad_clip": "max_grad_norm",
+    "grad_norm_clip": "max_grad_norm",
+    "gradient_clip_val": "max_grad_norm",
+    "clipnorm": "max_grad_norm",
 }
 
 

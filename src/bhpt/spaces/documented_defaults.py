@@ -238,5 +238,299 @@ LIBRARIES = (
         },
         {"lr_scheduler": "cosine"},
     ),
+    Library(
+        "scikit-learn AdaBoost",
+        "scikit-learn.org, AdaBoostClassifier, whose trees have depth 1",
+        {"learning_rate": 1.0, "n_estimators": 50, "max_depth": 1, "base_depth": 1},
+    ),
+    Library(
+        "ranger",
+        "cran.r-project.org, ranger",
+        {"num_trees": 500, "min_node_size": 1, "sample_fraction": 1.0},
+        {"replace": "true", "splitrule": "gini"},
+    ),
+    Library(
+        "scikit-learn LatentDirichletAllocation",
+        "scikit-learn.org, LatentDirichletAllocation",
+        {
+            "n_components": 10, "learning_decay": 0.7, "learning_offset": 10.0, "batch_size": 128,
+            "max_iter": 10,
+        },
+    ),
+    Library(
+        "gensim LdaModel",
+        "radimrehurek.com/gensim, models.ldamodel",
+        {
+            "num_topics": 100, "chunksize": 2000, "decay": 0.5, "kappa": 0.5, "offset": 1.0,
+            "tau0": 1.0, "passes": 1, "iterations": 50, "minimum_probability": 0.01,
+        },
+    ),
+    Library(
+        "scikit-learn mixtures",
+        "scikit-learn.org, GaussianMixture and BayesianGaussianMixture",
+        {"n_components": 1, "reg_covar": 1e-6, "tol": 1e-3, "max_iter": 100},
+        {"covariance_type": "full", "init_params": "kmeans"},
+    ),
+    Library(
+        "gensim Word2Vec",
+        "radimrehurek.com/gensim, models.word2vec",
+        {
+            "alpha": 0.025, "min_alpha": 1e-4, "window": 5, "negative": 5, "ns_exponent": 0.75,
+            "sample": 1e-3, "vector_size": 100, "min_count": 5, "epochs": 5,
+        },
+    ),
+    Library(
+        "fastText",
+        "fasttext.cc, options of the unsupervised models",
+        {"lr": 0.05, "dim": 100, "ws": 5, "neg": 5, "t": 1e-4, "min_count": 5, "epoch": 5},
+    ),
+    Library(
+        "Stan",
+        "mc-stan.org, CmdStan user's guide, sampling",
+        {
+            "delta": 0.8, "stepsize": 1.0, "stepsize_jitter": 0.0, "gamma": 0.05,
+            "kappa": 0.75, "t0": 10, "max_depth": 10,
+        },
+    ),
+    Library(
+        "NumPyro and PyMC",
+        "num.pyro.ai, HMC and NUTS; docs.pymc.io, NUTS",
+        {"step_size": 1.0, "target_accept": 0.8, "max_tree_depth": 10},
+    ),
+    Library(
+        "estool",
+        "github.com/hardmaru/estool, OpenES; github.com/openai/evolution-strategies-starter",
+        {
+            "sigma": 0.1, "sigma_init": 0.1, "noise_stdev": 0.02, "sigma_decay": 0.999,
+            "learning_rate": 0.01, "stepsize": 0.01, "lr_decay": 0.9999, "weight_decay": 0.01,
+            "l2coeff": 0.005, "popsize": 256,
+        },
+        {"antithetic": "false", "rank_fitness": "true"},
+    ),
+    Library(
+        "differential evolution",
+        "docs.scipy.org, scipy.optimize.differential_evolution; mutation is drawn from 0.5 to 1",
+        {"popsize": 15, "mutation": 0.75, "recombination": 0.7, "tol": 0.01},
+        {"strategy": "best1bin"},
+    ),
+    Library(
+        "PySwarms",
+        "pyswarms.readthedocs.io, global-best PSO as in its basic example",
+        {"c1": 0.5, "c2": 0.3, "w": 0.9, "n_particles": 10},
+    ),
+    Library(
+        "pyswarm",
+        "pythonhosted.org/pyswarm, pso",
+        {"swarm_size": 100, "omega": 0.5, "phi_p": 0.5, "phi_g": 0.5},
+    ),
+    Library(
+        "DEAP",
+        "deap.readthedocs.io, the one-max example",
+        {"cxpb": 0.5, "mutpb": 0.2, "tournsize": 3, "indpb": 0.05},
+    ),
+    Library(
+        "Ultralytics YOLO",
+        "docs.ultralytics.com, Configuration, train settings",
+        {
+            "lr0": 0.01, "lrf": 0.01, "momentum": 0.937, "weight_decay": 5e-4,
+            "warmup_epochs": 3.0, "warmup_momentum": 0.8, "box": 7.5, "cls": 0.5, "dfl": 1.5,
+            "hsv_h": 0.015, "hsv_s": 0.7, "hsv_v": 0.4, "batch": 16,
+        },
+    ),
+    Library(
+        "PyTorch Metric Learning",
+        "kevinmusgrave.github.io/pytorch-metric-learning, TripletMarginLoss and MarginLoss",
+        {"margin": 0.05, "beta": 1.2, "nu": 0.0},
+    ),
+    Library(
+        "SimCLR",
+        "github.com/google-research/simclr, flags of run.py",
+        {
+            "learning_rate": 0.3, "temperature": 0.1, "weight_decay": 1e-6, "warmup_epochs": 10,
+            "train_batch_size": 512, "momentum": 0.9, "proj_out_dim": 128,
+        },
+    ),
+    Library(
+        "GPyTorch",
+        "docs.gpytorch.ai, simple regression: Adam at 0.1, raw parameters at 0",
+        {"lr": 0.1, "lengthscale": 0.693, "outputscale": 0.693, "noise": 0.693},
+    ),
+    Library(
+        "scikit-learn GaussianProcess",
+        "scikit-learn.org, GaussianProcessRegressor and its kernels",
+        {"length_scale": 1.0, "constant_value": 1.0, "noise_level": 1.0, "nu": 1.5, "alpha": 1e-10},
+    ),
+    Library(
+        "scikit-learn kernel approximation",
+        "scikit-learn.org, RBFSampler and Nystroem before a linear SVM",
+        {"gamma": 1.0, "n_components": 100, "c": 1.0, "alpha": 1e-4},
+    ),
+    Library(
+        "LIBSVM",
+        "csie.ntu.edu.tw/~cjlin/libsvm, svm-train",
+        {"cost": 1.0, "nu": 0.5, "degree": 3, "epsilon": 0.1, "coef0": 0.0},
+        {"kernel": "rbf"},
+    ),
+    Library(
+        "Flower",
+        "flower.ai, strategies FedAvg, FedAvgM and FedAdam",
+        {
+            "fraction_fit": 1.0, "server_lr": 1.0, "server_momentum": 0.0, "eta": 0.1,
+            "eta_l": 0.1, "client_lr": 0.1, "beta_1": 0.9, "beta_2": 0.99, "tau": 1e-9,
+            "local_epochs": 1,
+        },
+    ),
+    Library(
+        "TensorFlow Privacy",
+        "tensorflow.org, privacy, tutorial on MNIST; Opacus' MNIST example",
+        {
+            "l2_norm_clip": 1.0, "clip": 1.0, "noise_multiplier": 1.1, "learning_rate": 0.15,
+            "lot_size": 256,
+        },
+    ),
+    Library(
+        "FTRL",
+        "keras.io, Ftrl; β as McMahan et al. advise",
+        {
+            "learning_rate": 1e-3, "learning_rate_power": -0.5, "beta": 1.0,
+            "initial_accumulator_value": 0.1, "l1": 0.0, "l2": 0.0,
+        },
+    ),
+    Library(
+        "Vowpal Wabbit",
+        "vowpalwabbit.org, command-line arguments",
+        {"learning_rate": 0.5, "power_t": 0.5, "bits": 18, "b": 18, "l1": 0.0, "l2": 0.0},
+    ),
+    Library(
+        "LightFM",
+        "making.lyst.com/lightfm, LightFM",
+        {
+            "no_components": 10, "learning_rate": 0.05, "rho": 0.95, "item_alpha": 0.0,
+            "user_alpha": 0.0, "max_sampled": 10,
+        },
+        {"loss": "logistic"},
+    ),
+    Library(
+        "implicit BPR",
+        "benfred.github.io/implicit, BayesianPersonalizedRanking",
+        {"factors": 100, "learning_rate": 0.01, "regularization": 0.01, "iterations": 100},
+    ),
+    Library(
+        "Spark ALS",
+        "spark.apache.org, pyspark.ml.recommendation.ALS",
+        {"rank": 10, "reg_param": 0.1, "alpha": 1.0, "max_iter": 10},
+    ),
+    Library(
+        "RotatE",
+        "github.com/DeepGraphLearning/KnowledgeGraphEmbedding, run.py; PyKEEN's TransE",
+        {
+            "learning_rate": 1e-4, "gamma": 12.0, "adversarial_temperature": 1.0,
+            "negative_sample_size": 128, "batch_size": 1024, "hidden_dim": 500,
+            "regularization": 0.0, "embedding_dim": 50, "margin": 1.0, "num_negatives": 1,
+        },
+    ),
+    Library(
+        "FT-Transformer",
+        "github.com/yandex-research/rtdl, FTTransformer.make_default",
+        {
+            "lr": 1e-4, "weight_decay": 1e-5, "d_token": 192, "n_blocks": 3,
+            "attention_dropout": 0.2, "ffn_dropout": 0.1, "residual_dropout": 0.0,
+        },
+    ),
+    Library(
+        "PyTorch Geometric",
+        "github.com/pyg-team/pytorch_geometric, examples gcn.py and appnp of the papers",
+        {
+            "lr": 0.01, "weight_decay": 5e-4, "hidden_channels": 16, "dropout": 0.5,
+            "teleport": 0.1, "alpha": 0.1, "heads": 8,
+        },
+    ),
+    Library(
+        "DCGAN",
+        "pytorch.org, DCGAN tutorial and example",
+        {
+            "lr": 2e-4, "g_lr": 2e-4, "d_lr": 2e-4, "beta1": 0.5, "beta2": 0.999, "ngf": 64,
+            "ndf": 64, "nz": 100, "batch_size": 128,
+        },
+    ),
+    Library(
+        "StyleGAN and ProGAN",
+        "github.com/tkarras/progressive_growing_of_gans; github.com/NVlabs/stylegan2-ada-pytorch",
+        {"drift": 1e-3, "g_lr": 1e-3, "d_lr": 1e-3, "beta1": 0.0, "beta2": 0.99, "g_ema": 0.999},
+    ),
+    Library(
+        "pycox",
+        "github.com/havakv/pycox, CoxPH notebook",
+        {"lr": 0.01, "num_nodes": 32, "dropout": 0.1, "batch_size": 256},
+    ),
+    Library(
+        "SIREN",
+        "github.com/vsitzmann/siren, image fitting",
+        {"omega_0": 30.0, "first_omega": 30.0, "hidden_features": 256, "lr": 1e-4},
+    ),
+    Library(
+        "DeepXDE",
+        "deepxde.readthedocs.io, examples: Adam at 0.001, all parts of the loss at weight 1",
+        {"lr": 1e-3, "bc_weight": 1.0, "pde_weight": 1.0, "neurons": 20},
+    ),
+    Library(
+        "grokking",
+        "github.com/openai/grok and github.com/neelnanda-io/Grokking",
+        {
+            "lr": 1e-3, "weight_decay": 1.0, "beta1": 0.9, "beta2": 0.98, "n_layers": 2,
+            "d_model": 128, "n_heads": 4,
+        },
+    ),
+    Library(
+        "distillation",
+        "github.com/HobbitLong/RepDistiller, train_student.py",
+        {"temperature": 4.0, "alpha": 0.9, "learning_rate": 0.05, "momentum": 0.9},
+    ),
+    Library(
+        "Keras LSTM",
+        "keras.io, LSTM",
+        {"dropout": 0.0, "recurrent_dropout": 0.0, "forget_bias": 1.0},
+        {"unit_forget_bias": "true", "activation": "tanh"},
+    ),
+    Library(
+        "U-Net",
+        "github.com/mateuszbuda/brain-segmentation-pytorch",
+        {"lr": 1e-4, "init_features": 32, "batch_size": 16},
+    ),
+    Library(
+        "CleanRL PPO",
+        "docs.cleanrl.dev, ppo.py",
+        {
+            "learning_rate": 2.5e-4, "num_steps": 128, "gamma": 0.99, "gae_lambda": 0.95,
+            "num_minibatches": 4, "update_epochs": 4, "clip_coef": 0.2, "ent_coef": 0.01,
+            "vf_coef": 0.5, "max_grad_norm": 0.5,
+        },
+        {"anneal_lr": "true", "norm_adv": "true"},
+    ),
+    Library(
+        "Prophet",
+        "facebook.github.io/prophet, Diagnostics",
+        {
+            "changepoint_prior_scale": 0.05, "seasonality_prior_scale": 10.0,
+            "holidays_prior_scale": 10.0, "changepoint_range": 0.8, "n_changepoints": 25,
+        },
+    ),
+    Library(
+        "timm",
+        "github.com/huggingface/pytorch-image-models, train.py",
+        {
+            "lr": 0.1, "momentum": 0.9, "weight_decay": 2e-5, "warmup_epochs": 5,
+            "smoothing": 0.1, "drop": 0.0, "batch_size": 128, "mixup": 0.0,
+        },
+        {"opt": "sgd", "sched": "cosine"},
+    ),
+    Library(
+        "fairseq",
+        "fairseq.readthedocs.io, translation with the Transformer",
+        {
+            "lr": 5e-4, "warmup_updates": 4000, "dropout": 0.3, "weight_decay": 1e-4,
+            "label_smoothing": 0.1, "clip_norm": 0.0, "max_tokens": 4096,
+        },
+    ),
 )  # fmt: skip
 """The libraries whose defaults are known."""
