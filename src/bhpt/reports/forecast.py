@@ -20,6 +20,7 @@ from bhpt.reports.worlds import (
     Played,
     added_amount,
     draw_worlds,
+    ends_text,
     is_priced,
     look_at,
     no_better,
@@ -72,7 +73,7 @@ class Forecast:
         for one in self.outcomes:
             if one.more or self.left > 0:
                 name = rules.text(one.more) if one.more else rules.text(self.left)
-                text = f"{one.expected:.5g} expected ({one.low:.4g} to {one.high:.4g})"
+                text = f"{one.expected:.5g} expected ({ends_text(one.low, one.high)})"
                 rows.append((f"{name} {'more' if one.more else 'left'}", text))
         return table_html(rows)
 

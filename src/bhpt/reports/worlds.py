@@ -39,6 +39,16 @@ _SEED = 2
 _ROUNDING = 1e-9
 
 
+NO_GAIN = "no gain in sight"
+"""Said of an interval without a width: nineteen of twenty draws end where the study stands."""
+
+
+def ends_text(low: float, high: float) -> str:
+    """The ends of a 90% interval in four digits, or words where they read the same."""
+    ends = f"{low:.4g}", f"{high:.4g}"
+    return NO_GAIN if ends[0] == ends[1] else " to ".join(ends)
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What an amount is expected to buy.
