@@ -92,15 +92,23 @@ def test_an_older_prediction_is_never_worse_than_the_best_so_far(
     live(study.state)
     unit = study.ask()
     assert unit is not None
-    study.tell(unit, 0.15, seconds=1.0)
+    study.tell(unit, 0.25, seconds=1.0)
     found = live(study.state)
     assert clock.asked == 1
     assert found is not None
-    assert found.final == Interval(0.1, 0.15, 0.15)
+    assert found.final == Interval(0.1, 0.2, 0.25)
+
+
+def test_a_prediction_that_the_study_has_overtaken_is_not_shown(clock: Clock) -> None:
+    """Cut at the best it would say that nothing better is to come."""
+    study = told("20 epochs", units=4)
+    live = LivePrediction(None, Memory(), clock.now)
+    live(study.state)
     unit = study.ask()
     assert unit is not None
-    study.tell(unit, 0.05, seconds=1.0)
+    study.tell(unit, 0.15, seconds=1.0)
     assert live(study.state) is None
+    assert clock.asked == 1
 
 
 @pytest.mark.parametrize("policy", [None, "bhpt"])

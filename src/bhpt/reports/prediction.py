@@ -60,14 +60,13 @@ class StudyPrediction:
     def at_best(self, best: float) -> "StudyPrediction | None":
         """The same once a better loss is there: a study never ends above its best.
 
-        None if the best is below all of the interval: then nothing is left of what was predicted.
+        None if the best is below what was expected: then the prediction has been overtaken, and
+        cut at the best it would say that nothing better is to come.
         """
         final = self.final
-        if best <= final.low:
+        if best < final.middle:
             return None
-        return replace(
-            self, final=Interval(final.low, min(final.middle, best), min(final.high, best))
-        )
+        return replace(self, final=replace(final, high=min(final.high, best)))
 
 
 Predict = Callable[[State], StudyPrediction | None]
