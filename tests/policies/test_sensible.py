@@ -235,6 +235,17 @@ def test_no_unit_of_a_whole_study_goes_to_a_hopeless_arm(name: str, seed: int, l
     assert judged.decisions == played.units > 8
 
 
+@pytest.mark.parametrize(("name", "seed"), [("bhpt-eps", 41), ("bhpt-shapes", 28)])
+def test_a_belief_that_is_asked_again_is_not_fitted_again(name: str, seed: int) -> None:
+    view = random_view(seed)
+    decision = make_policy(name).decide(view)
+    assert decision is not None
+    assert "as those preferred to it" in decision.explanation.why
+    kept = {slot.name for slot in view.memory.within("hopeful arms")._kept}
+    assert "posterior" in kept
+    assert not {"fits", "shapes", "odds of one decay"} & kept
+
+
 def test_the_benchmark_runs_rules_as_they_are_printed() -> None:
     for name in WITH_PREDICTOR:
         rule, bare = make_rule(name), baselines.make_policy(name)
