@@ -15,6 +15,7 @@ from bhpt.reports.worlds import (
     Worlds,
     draw_worlds,
     is_priced,
+    is_spent,
     look_at,
     no_better,
     one_worker,
@@ -89,7 +90,7 @@ def predict_study(
         memory: What the predictor has prepared for the study; a fresh one if None.
         believed: What `hindsight.trust` says of the study; computed from its past if None.
     """
-    if state.best is None or not (state.open or state.ledger.left > 0) or not is_priced(state):
+    if state.best is None or is_spent(state) or not is_priced(state):
         return None
     if predictor is None:
         predictor = predictor_named(state.plan.policy)

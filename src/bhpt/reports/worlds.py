@@ -350,6 +350,13 @@ def look_at(state: State, amount: float) -> tuple[View, Prospects] | None:
     return priced_view(replace(state, ledger=state.ledger.add(more)))
 
 
+def is_spent(state: State) -> bool:
+    """Whether the study is over: nothing is in flight, and what is left is not worth a session."""
+    ledger = state.ledger
+    least = ledger.budget.rules.worth_a_session(state.plan.training.step)
+    return not state.open and ledger.left < least
+
+
 def is_priced(state: State) -> bool:
     """Whether it is known about how many epochs the budget buys.
 
