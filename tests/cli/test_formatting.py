@@ -1,11 +1,15 @@
+import io
 import math
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from bhpt.cli.session_options import size_in_bytes
 from bhpt.domain import Misuse
+from bhpt.reports.forecast import forecast
 from bhpt.reports.prediction import Interval
+from bhpt.reports.progress import progress_of
 from bhpt.views.formatting import (
     config_text,
     interval_text,
@@ -13,8 +17,9 @@ from bhpt.views.formatting import (
     sparkline,
     value_text,
 )
-from bhpt.views.live_view import StudyClock
-from tests.reports.cases import state_of
+from bhpt.views.live_view import StudyClock, plain_line
+from bhpt.views.renderables import summary
+from tests.reports.cases import flat_study, state_of
 
 
 def test_values() -> None:
@@ -28,6 +33,23 @@ def test_values() -> None:
 def test_intervals() -> None:
     assert interval_text(Interval(0.1, 0.2, 0.31)) == "0.2 (0.1 to 0.31)"
     assert interval_text(Interval(math.nan, 0.2, math.nan)) == "0.2"
+
+
+def test_an_interval_without_a_width_is_said_in_words() -> None:
+    assert interval_text(Interval(0.4, 0.4, 0.4)) == "0.4 (no gain in sight)"
+    assert interval_text(Interval(0.399996, 0.399998, 0.4)) == "0.4 (no gain in sight)"
+    assert interval_text(Interval(0.6211, 0.6213, 0.6214)) == "0.6213 (0.6211 to 0.6214)"
+
+
+def test_all_views_say_so_of_a_study_whose_curves_have_ended() -> None:
+    study = flat_study()
+    line = plain_line(progress_of(study.state))
+    assert "at the end 0.4 (no gain in sight)" in line
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(summary(progress_of(study.state)))
+    assert "0.4 (no gain in sight)" in console.export_text()
+    found = forecast(study.state)
+    assert found._repr_html_().count("(no gain in sight)") == len(found.outcomes)
 
 
 def test_sparklines() -> None:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import bhpt
 from bhpt.dashboard.feed import StudyFeed
 from bhpt.dashboard.security import access_to
 from bhpt.dashboard.server import listen, make_server
 from bhpt.dashboard.single_file import report_page
 from bhpt.storage import Address
 from tests.dashboard.cases import HOSTILE, advance, large_study, stored_study
+from tests.reports.cases import flat_study
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Request
@@ -116,6 +118,18 @@ def test_a_page_follows_its_study_and_shows_hostile_values_as_text(
         assert look.page.query_selector("main script") is None
         look.page.goto("about:blank")
     study.close()
+    assert look.wrong == []
+
+
+def test_an_interval_without_a_width_is_said_in_words(tmp_path: Path, browser: "Browser") -> None:
+    file = tmp_path / "s.db"
+    flat_study(bhpt.stored(file)).close()
+    look = Look(browser)
+    with served(file) as address:
+        look.open(address)
+        look.page.wait_for_selector("text=no gain in sight")
+        assert "90% interval" not in look.text()
+        look.page.goto("about:blank")
     assert look.wrong == []
 
 

@@ -13,7 +13,7 @@ from bhpt.domain import Curves, View
 from bhpt.policies.default import DefaultPolicy
 from bhpt.policies.learned import Learned
 from bhpt.policies.promising import Promising
-from bhpt.policies.registry import make_policy
+from bhpt.policies.registry import make_policy, make_rule
 from bhpt.policies.sensible import SensiblePolicy
 from bhpt.policies.staged import StagedPolicy
 from bhpt.policies.whole_trainings import WholeTrainings
@@ -160,7 +160,7 @@ def test_the_study_has_one_predictor_whoever_decides() -> None:
 @pytest.mark.parametrize("budget", [10, 45])
 def test_without_names_the_default_is_the_nameless_policy(budget: int) -> None:
     task = replace(packaged("vae_mnist"), tokens=None)
-    guard, nameless = guard_of_default(), make_policy("nameless")
+    guard, nameless = guard_of_default(), make_rule("nameless")
     assert isinstance(nameless, StagedPolicy)
     default = guard.chooser
     np.testing.assert_array_equal(

@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from bhpt.beliefs.predictor import Ends, Predictor
-from bhpt.domain import Curves, FloatArray, IntArray, View
+from bhpt.beliefs.predictor import Ends
+from bhpt.bench.baselines import registry as baselines
+from bhpt.domain import Curves, FloatArray, IntArray, Memory, View
 from bhpt.policies.interface import Decision, Explanation, PredictingPolicy
-from bhpt.policies.registry import make_policy
+from bhpt.policies.played import play
+from bhpt.policies.registry import make_policy, make_rule, names
 from bhpt.policies.sensible import NEGLIGIBLE, SensiblePolicy, hopeful_arms
+from bhpt.policies.whole_trainings import WholeTrainings, wants_whole_training
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,20 +150,122 @@ def random_view(seed: int) -> View:
     )
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_the_default_runs_no_hopeless_arm_while_there_are_others(seed: int) -> None:
-    view = random_view(seed)
-    policy = make_policy("default")
+QUICK = ("default", "learned")  # networks; the others fit Gaussian processes
+WITH_PREDICTOR = [name for name in names() if isinstance(make_policy(name), PredictingPolicy)]
+OTHERS = [name for name in WITH_PREDICTOR if name not in QUICK]
+CASES = [(name, seed) for name in QUICK for seed in range(60)] + [
+    (name, seed) for name in OTHERS for seed in (6, 11, 18, 23, 28, 41)
+]
+
+
+def refuse_hopeless(policy: PredictingPolicy, view: View, decision: Decision) -> None:
+    """The statement: the arm has a chance by the policy's own predictor, or none has.
+
+    Units of a whole training are another matter: the default runs them where no curve tells
+    anything, and so the predictor, which reads curves, is not to be believed.
+    """
+    assert view.choosable[decision.arm]
+    if not np.isfinite(view.curves.best) or wants_whole_training(view):
+        return
+    hopeful = hopeful_arms(view, policy.predictor.predict(view))
+    assert hopeful[decision.arm] or not hopeful.any()
+
+
+@pytest.mark.parametrize(("name", "seed"), CASES)
+def test_no_policy_runs_a_hopeless_arm_while_there_are_others(name: str, seed: int) -> None:
+    view, policy = random_view(seed), make_policy(name)
     assert isinstance(policy, PredictingPolicy)
-    predictor: Predictor = policy.predictor
     decision = policy.decide(view)
     if decision is None:
         assert not view.choosable.any()
-        return
-    assert view.choosable[decision.arm]
-    if np.isfinite(view.curves.best):
-        hopeful = hopeful_arms(view, predictor.predict(view))
-        assert hopeful[decision.arm] or not hopeful.any()
+    else:
+        refuse_hopeless(policy, view, decision)
+
+
+@dataclass
+class Judged:
+    """A policy each of whose decisions is judged."""
+
+    policy: PredictingPolicy
+    decisions: int = 0
+
+    def decide(self, view: View) -> Decision | None:
+        decision = self.policy.decide(view)
+        if decision is not None:
+            self.decisions += 1
+            refuse_hopeless(self.policy, view, decision)
+        return decision
+
+
+def random_study(seed: int, left: float) -> tuple[View, FloatArray]:
+    """A study that has not begun, and how its curves would go, [K, T + 1]."""
+    rng = np.random.default_rng(seed)
+    arms, epochs, workers = 24 + 12 * (seed % 3), 9 + 9 * (seed % 4), 1 + seed % 4
+    ends = rng.uniform(0.1, 1.0, (arms, 1))
+    falls = np.exp(-np.arange(epochs + 1) / rng.uniform(1, 12, (arms, 1)))
+    world = ends + (1 - ends) * falls + 0.02 * rng.standard_normal((arms, epochs + 1))
+    by_clock = seed % 2 == 0
+    view = View(
+        Curves.empty(arms, epochs),
+        1,
+        left,
+        rng.uniform(0.3, 3.0, arms),
+        rng.random((arms, 2)),
+        untrained=1.0,
+        seed=seed,
+        lanes=workers if by_clock else 1,
+        split=1 if by_clock else workers,
+    )
+    return view, world
+
+
+@pytest.mark.parametrize(
+    ("name", "seed", "left"),
+    [(name, 1, 3000.0) for name in QUICK]
+    + [(name, 6, 6.0) for name in OTHERS]
+    + [pytest.param(name, 3, 40.0, marks=pytest.mark.slow) for name in OTHERS],
+)
+def test_no_unit_of_a_whole_study_goes_to_a_hopeless_arm(name: str, seed: int, left: float) -> None:
+    """Unequal prices, up to four workers, thousands of units where deciding is fast."""
+    policy = make_policy(name)
+    assert isinstance(policy, PredictingPolicy)
+    judged = Judged(policy)
+    view, world = random_study(seed, left)
+    played = play(view, judged, world, Memory())
+    assert judged.decisions == played.units > 8
+
+
+@pytest.mark.parametrize(("name", "seed"), [("bhpt-eps", 41), ("bhpt-shapes", 28)])
+def test_a_belief_that_is_asked_again_is_not_fitted_again(name: str, seed: int) -> None:
+    view = random_view(seed)
+    decision = make_policy(name).decide(view)
+    assert decision is not None
+    assert "as those preferred to it" in decision.explanation.why
+    kept = {slot.name for slot in view.memory.within("hopeful arms")._kept}
+    assert "posterior" in kept
+    assert not {"fits", "shapes", "odds of one decay"} & kept
+
+
+def test_the_benchmark_runs_rules_as_they_are_printed() -> None:
+    for name in WITH_PREDICTOR:
+        rule, bare = make_rule(name), baselines.make_policy(name)
+        assert type(rule) is type(bare)
+        assert (name == "default") == isinstance(rule, WholeTrainings)
+        assert not isinstance(rule, SensiblePolicy)
+
+
+@pytest.mark.parametrize(
+    ("name", "seed"), [("learned", 6), ("bhpt-eps", 41), ("next-unit", 18), ("plans-shapes", 11)]
+)
+def test_a_rule_as_printed_may_run_a_hopeless_arm(name: str, seed: int) -> None:
+    """Else the statement above would hold of everything."""
+    rule, view = make_rule(name), random_view(seed)
+    assert isinstance(rule, PredictingPolicy)
+    decision = rule.decide(view)
+    assert decision is not None
+    hopeful = hopeful_arms(view, rule.predictor.predict(view))
+    assert hopeful.any()
+    assert not hopeful[decision.arm]
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from bhpt.policies.default import DefaultPolicy
 from bhpt.policies.interface import Decision, Explanation, PredictingPolicy
 from bhpt.policies.learned import Learned
 from bhpt.policies.narrowed import NarrowedPolicy
-from bhpt.policies.registry import make_policy, our_belief
+from bhpt.policies.registry import make_policy, make_rule, our_belief
 from bhpt.policies.rungs import Rung, RungCourse
 from bhpt.policies.scheduled import Course, Schedule, Scheduled, Setup
 from bhpt.policies.sensible import SensiblePolicy
@@ -119,17 +119,17 @@ def test_a_small_budget_is_the_learned_policys_and_a_large_one_begins_with_bhpts
     rng = np.random.default_rng(0)
     losses = 1 - np.cumsum(rng.uniform(0, 0.05, size=(12, 10)), axis=1)
     task = Task("t", losses, 1.0, 1, rng.uniform(size=(12, 2)))
-    small = simulate(task, make_policy("nameless"), 10, 0)
+    small = simulate(task, make_rule("nameless"), 10, 0)
     learned = Learned(shipped("policy"))
     np.testing.assert_array_equal(small.arms, simulate(task, learned, 10, 0).arms)
-    large = simulate(task, make_policy("nameless"), 30, 0)
+    large = simulate(task, make_rule("nameless"), 30, 0)
     np.testing.assert_array_equal(
         large.arms[:20], simulate(task, Bhpt(our_belief()), 30, 0).arms[:20]
     )
 
 
 def test_the_study_has_one_predictor_whoever_decides() -> None:
-    nameless = make_policy("nameless")
+    nameless = make_rule("nameless")
     assert isinstance(nameless, StagedPolicy)
     assert isinstance(nameless.early, NarrowedPolicy)
     early = nameless.early.chooser
@@ -149,7 +149,7 @@ def test_weights_of_both_networks_can_come_from_a_folder(tmp_path: Path) -> None
         make_policy(f"default:{tmp_path}")
     write_weights(tmp_path / "names.npz", shipped("names"), shipped("names").passport)
     learned, nameless, outer = (
-        make_policy(f"{name}:{tmp_path}") for name in ("learned", "nameless", "default")
+        make_rule(f"{name}:{tmp_path}") for name in ("learned", "nameless", "default")
     )
     assert isinstance(outer, WholeTrainings)
     assert isinstance(outer.usual, SensiblePolicy)

@@ -2,7 +2,8 @@
 
 import math
 
-from bhpt.study import State, Study
+from bhpt.study import MemoryLog, State, Study
+from bhpt.study.log import Keep
 
 SPACE = {"rate": (0.01, 1.0, "log"), "depth": (1, 4)}
 
@@ -28,3 +29,16 @@ def told(budget: str = "20 epochs", units: int = 100, **more: object) -> Study:
 
 def state_of(budget: str = "20 epochs", units: int = 100, **more: object) -> State:
     return told(budget, units, **more).state
+
+
+def flat_study(keep: Keep = MemoryLog) -> Study:
+    """A study whose three curves have long stopped falling, with a part of its budget left."""
+    configs = [{"rate": rate} for rate in (0.01, 0.1, 0.3)]
+    study = Study(configs, "80 epochs", max_epochs=30, keep=keep)
+    for _ in range(70):
+        unit = study.ask()
+        assert unit is not None
+        end = 0.4 + 0.1 * unit.arm
+        losses = [max(end, 1 - 0.3 * (unit.done + i + 1)) for i in range(unit.epochs)]
+        study.tell(unit, losses, seconds=1.0)
+    return study

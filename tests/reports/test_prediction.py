@@ -1,10 +1,15 @@
 """Predictions for a view that is drawn again and again: only news, and only a part of the time."""
 
+from dataclasses import replace
+
 import pytest
 
 from bhpt.domain import Memory
 from bhpt.reports import prediction
+from bhpt.reports.forecast import forecast
 from bhpt.reports.prediction import Interval, LivePrediction, StudyPrediction, predict_study
+from bhpt.reports.progress import progress_of
+from bhpt.reports.worlds import is_spent
 from bhpt.study import State, Study
 from tests.reports.cases import SPACE, loss_at, state_of, told
 
@@ -92,15 +97,23 @@ def test_an_older_prediction_is_never_worse_than_the_best_so_far(
     live(study.state)
     unit = study.ask()
     assert unit is not None
-    study.tell(unit, 0.15, seconds=1.0)
+    study.tell(unit, 0.25, seconds=1.0)
     found = live(study.state)
     assert clock.asked == 1
     assert found is not None
-    assert found.final == Interval(0.1, 0.15, 0.15)
+    assert found.final == Interval(0.1, 0.2, 0.25)
+
+
+def test_a_prediction_that_the_study_has_overtaken_is_not_shown(clock: Clock) -> None:
+    """Cut at the best it would say that nothing better is to come."""
+    study = told("20 epochs", units=4)
+    live = LivePrediction(None, Memory(), clock.now)
+    live(study.state)
     unit = study.ask()
     assert unit is not None
-    study.tell(unit, 0.05, seconds=1.0)
+    study.tell(unit, 0.15, seconds=1.0)
     assert live(study.state) is None
+    assert clock.asked == 1
 
 
 @pytest.mark.parametrize("policy", [None, "bhpt"])
@@ -116,6 +129,18 @@ def test_it_says_what_the_study_s_predictor_says(policy: str | None) -> None:
 def test_nothing_is_said_of_a_study_that_is_over() -> None:
     state: State = state_of("6 epochs")
     assert predict_study(state) is None
+
+
+@pytest.mark.parametrize(("clock", "over"), [(98.0, False), (99.5, True)])
+def test_a_rest_that_is_not_worth_a_session_is_no_end_to_predict(clock: float, over: bool) -> None:
+    state = state_of("100s", units=8)
+    late = replace(state, ledger=state.ledger.at(clock))
+    assert late.ledger.left == pytest.approx(100 - clock)
+    assert is_spent(late) == over
+    assert (predict_study(late) is None) == over
+    assert (progress_of(late).final is None) == over
+    assert (forecast(late).left == 0) == over
+    assert ("left</th>" in forecast(late)._repr_html_()) != over
 
 
 @pytest.mark.parametrize("policy", ["default", "bhpt"])

@@ -192,7 +192,7 @@ class FreezeThaw:
 
     def _memory(self, view: View) -> FitMemory:
         """What this belief keeps of the study."""
-        slot: Slot[FitMemory] = Slot("fits", self)
+        slot: Slot[FitMemory] = Slot("fits", self, whole=True)
         return view.memory.recall(slot, (), FitMemory)
 
     def _prior(self, view: View, unknown: Unknown) -> Fit:

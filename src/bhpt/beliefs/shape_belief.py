@@ -156,7 +156,7 @@ class ShapeBelief:
         return self._grid(self._memory(view), view.curves.epochs, start)
 
     def _memory(self, view: View) -> ShapeMemory:
-        slot: Slot[ShapeMemory] = Slot("shapes", self)
+        slot: Slot[ShapeMemory] = Slot("shapes", self, whole=True)
         return view.memory.recall(slot, (), ShapeMemory)
 
     def _grid(self, memory: ShapeMemory, epochs: int, start: float) -> ShapeGrid:

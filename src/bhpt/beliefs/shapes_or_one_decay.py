@@ -100,7 +100,7 @@ class ShapesOrOneDecay:
         They are looked at when the fit is made and kept until the units after it are weighed: by
         then one decay may have been fitted again, and to walk back would mean all fits anew.
         """
-        slot: Slot[tuple[Hypers, ...]] = Slot("settings of one decay", self, room=2)
+        slot: Slot[tuple[Hypers, ...]] = Slot("settings of one decay", self, 2, whole=True)
         told = fit_digest(before.curves, before)
         return before.memory.recall(
             slot, (told,), lambda: self.one_decay.settings(self._leveled(before))
@@ -115,7 +115,7 @@ class ShapesOrOneDecay:
         if fit <= 1:
             return float(np.log(self.share / (1 - self.share)))
         curves = view.curves.first(fit)
-        slot: Slot[float] = Slot("odds of one decay", self, room=2)
+        slot: Slot[float] = Slot("odds of one decay", self, 2, whole=True)
         told = fit_digest(curves, view)
         return view.memory.recall(slot, (told,), lambda: self._updated(view, curves))
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from bhpt.domain import Misuse
 from bhpt.reports.forecast import Forecast, forecast_study
 from bhpt.reports.policy_comparison import PolicyComparison, compare_policies
-from bhpt.reports.worlds import Outcome
+from bhpt.reports.worlds import Outcome, ends_text
 from bhpt.views.consoles import page, put
 from bhpt.views.formatting import loss_text
 
@@ -68,7 +68,7 @@ def _standings(found: PolicyComparison) -> Table:
     table.add_row("now", loss_text(found.best), "", "", "")
     for one in found.outcomes:
         behind = f"{one.behind:.3g} ± {one.error:.2g}" if one is not found.outcomes[0] else ""
-        interval = f"{loss_text(one.low)} to {loss_text(one.high)}"
+        interval = ends_text(one.low, one.high)
         table.add_row(one.policy, loss_text(one.expected), interval, behind, f"{one.arms:.0f}")
     return table
 
@@ -94,5 +94,5 @@ def _table(found: Forecast) -> Table:
 def _cells(outcome: Outcome, best: float) -> tuple[str, str, str, str]:
     gain = abs(best - outcome.expected)
     part = f"{gain / abs(best):.1%}" if best else loss_text(gain)
-    interval = f"{loss_text(outcome.low)} to {loss_text(outcome.high)}"
+    interval = ends_text(outcome.low, outcome.high)
     return loss_text(outcome.expected), interval, part, str(outcome.arms)

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from bhpt.cli.read_study import StudySnapshot, read_snapshot
 from bhpt.reports.progress import progress_of
+from bhpt.reports.worlds import is_spent
 from bhpt.views.consoles import page, put
 from bhpt.views.formatting import LOST, one_line, resume_command
 from bhpt.views.renderables import flights_table, standings_table, summary
@@ -54,7 +55,7 @@ def _phase(seen: StudySnapshot) -> str:
     command = resume_command(str(seen.address))
     if seen.state.open:
         return f"interrupted with {len(seen.state.open)} units in flight; go on with: {command}"
-    if ledger.left >= ledger.budget.rules.worth_a_session(seen.state.plan.training.step):
+    if not is_spent(seen.state):
         left = ledger.budget.rules.text(ledger.left)
         return f"not running, {left} left; go on with: {command}"
     return "done"

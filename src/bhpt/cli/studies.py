@@ -13,6 +13,7 @@ from rich.text import Text
 from bhpt.charts.comparison import compare
 from bhpt.cli.read_study import StoredStudy
 from bhpt.domain import Misuse
+from bhpt.reports.worlds import is_spent
 from bhpt.storage import Address
 from bhpt.storage.catalogue import Readers, find_studies
 from bhpt.views.consoles import page, put
@@ -130,9 +131,7 @@ def _phase(stored: StoredStudy) -> str:
         return f"held by {stored.lease.holder}"
     if stored.state.open:
         return "interrupted"
-    ledger = stored.state.ledger
-    step = stored.state.plan.training.step
-    return "paused" if ledger.left >= ledger.budget.rules.worth_a_session(step) else "done"
+    return "done" if is_spent(stored.state) else "paused"
 
 
 def _show_comparison(found: Mapping[str, Address]) -> None:

@@ -15,6 +15,7 @@ from bhpt.domain import Memory, Misuse
 from bhpt.policies.study_predictor import predictor_named
 from bhpt.reports.prediction import Interval, predict_study
 from bhpt.reports.progress import progress_of
+from bhpt.reports.worlds import is_spent
 from bhpt.storage import Address, Lease, read_store
 from bhpt.storage.gc_pause import without_gc
 from bhpt.study import State
@@ -204,7 +205,7 @@ def _phase(state: State, lease: Lease, alive: bool | None) -> tuple[str, str]:
     if state.open:
         return "interrupted", f"interrupted with {len(state.open)} units in flight"
     ledger = state.ledger
-    if ledger.left >= ledger.budget.rules.worth_a_session(state.plan.training.step):
+    if not is_spent(state):
         return "paused", f"not running, {ledger.budget.rules.text(ledger.left)} left"
     return "done", "done: the budget is spent"
 

@@ -1,5 +1,9 @@
 """Policies by name: what `--policy` accepts; `bhpt policies` lists them.
 
+A name is that of a rule. A study runs a rule that has a predictor under the guard of `sensible`
+(`make_policy`); the benchmark on tables, where rules are compared, runs it as printed
+(`make_rule`). The guard is a part of the rule `default`, so that is the same in both.
+
 What only the benchmark runs has a registry of its own, `bhpt.bench.baselines.registry`.
 """
 
@@ -22,7 +26,7 @@ from bhpt.beliefs.shapes_or_one_decay import ShapesOrOneDecay
 from bhpt.domain import Misuse
 from bhpt.policies.bhpt import Bhpt
 from bhpt.policies.default import DefaultPolicy
-from bhpt.policies.interface import Policy
+from bhpt.policies.interface import Policy, PredictingPolicy
 from bhpt.policies.learned import Learned
 from bhpt.policies.narrowed import NarrowedPolicy
 from bhpt.policies.next_unit import NextUnit
@@ -49,7 +53,7 @@ class PolicyEntry:
     Attributes:
         name: What a person types.
         about: One line for `bhpt policies`.
-        make: Makes a fresh one.
+        make: Makes the rule.
     """
 
     name: str
@@ -191,7 +195,18 @@ def names() -> list[str]:
 
 
 def make_policy(name: str) -> Policy:
-    """A fresh policy by its name.
+    """A fresh policy by its name, as studies run it: no unit for an arm without a chance.
+
+    See `make_rule` for names and what is raised.
+    """
+    rule = make_rule(name)
+    if isinstance(rule, PredictingPolicy) and not isinstance(rule, WholeTrainings):
+        return SensiblePolicy(rule, rule.predictor)
+    return rule
+
+
+def make_rule(name: str) -> Policy:
+    """A fresh rule by its name, without the guard unless that is a part of it.
 
     `default:FOLDER`, `learned:FOLDER` and `nameless:FOLDER` decide with the weights `policy.npz`,
     `ends.npz` and `names.npz` in a folder, such as those of networks that have never seen the

@@ -2,7 +2,11 @@
 
 Whatever chooses, a unit is wasted on an arm that the study's own predictor gives no chance to end
 below the best loss so far, as long as there are arms that have a chance. The guard asks the policy
-again, with these arms alone, where it has chosen one of the others.
+again, with these arms alone, where it has chosen one of the others. Studies run every named policy
+that has a predictor under it (`registry`).
+
+Where arms are alike, a unit of one also teaches about another. The guard does not count that: the
+arm that may end below the best can be run itself, which teaches about it, too.
 
 Notation:
     ζ  the best loss so far     e_k  lowest loss of arm k within its horizon

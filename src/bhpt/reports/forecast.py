@@ -20,7 +20,9 @@ from bhpt.reports.worlds import (
     Played,
     added_amount,
     draw_worlds,
+    ends_text,
     is_priced,
+    is_spent,
     look_at,
     no_better,
     one_worker,
@@ -44,7 +46,7 @@ class Forecast:
 
     Attributes:
         budget: The limit so far.
-        left: What is left of it.
+        left: What is left of it, 0 where that is not worth a session.
         best: The best value of the metric so far.
         outcomes: The smallest amount first.
         own_predictor: Whether the study's policy names its predictor; else it is the learned one.
@@ -72,7 +74,7 @@ class Forecast:
         for one in self.outcomes:
             if one.more or self.left > 0:
                 name = rules.text(one.more) if one.more else rules.text(self.left)
-                text = f"{one.expected:.5g} expected ({one.low:.4g} to {one.high:.4g})"
+                text = f"{one.expected:.5g} expected ({ends_text(one.low, one.high)})"
                 rows.append((f"{name} {'more' if one.more else 'left'}", text))
         return table_html(rows)
 
@@ -116,7 +118,7 @@ def forecast(state: State, more: Sequence[str | Budget] = ()) -> Forecast:
     found = outcomes(state, predictor_of(policy), Memory(), amounts)
     return Forecast(
         state.ledger.budget,
-        state.ledger.left,
+        0.0 if is_spent(state) else state.ledger.left,
         objective.from_loss(state.best.loss),
         tuple(one.shown(objective) for one in found),
         isinstance(policy, PredictingPolicy),

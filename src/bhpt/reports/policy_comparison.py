@@ -20,7 +20,7 @@ from bhpt.policies.played import PlayedStudy, draw_worlds_of_all, play_all
 from bhpt.policies.registry import make_policy
 from bhpt.policies.study_predictor import policy_named, predictor_of
 from bhpt.reports.hindsight import part_of, trust
-from bhpt.reports.worlds import GainTrust, added_amount, look_at
+from bhpt.reports.worlds import GainTrust, added_amount, ends_text, look_at
 from bhpt.storage import read_store
 from bhpt.study import State
 from bhpt.study.html_summary import table_html
@@ -93,7 +93,7 @@ class PolicyComparison:
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         rows = [
-            (one.policy, f"{one.expected:.5g} ({one.low:.4g} to {one.high:.4g})")
+            (one.policy, f"{one.expected:.5g} ({ends_text(one.low, one.high)})")
             for one in self.outcomes
         ]
         return table_html([*rows, ("", self.sentence)])

@@ -15,6 +15,7 @@ from bhpt.reports.worlds import (
     Worlds,
     draw_worlds,
     is_priced,
+    is_spent,
     look_at,
     no_better,
     one_worker,
@@ -60,14 +61,13 @@ class StudyPrediction:
     def at_best(self, best: float) -> "StudyPrediction | None":
         """The same once a better loss is there: a study never ends above its best.
 
-        None if the best is below all of the interval: then nothing is left of what was predicted.
+        None if the best is below what was expected: then the prediction has been overtaken, and
+        cut at the best it would say that nothing better is to come.
         """
         final = self.final
-        if best <= final.low:
+        if best < final.middle:
             return None
-        return replace(
-            self, final=Interval(final.low, min(final.middle, best), min(final.high, best))
-        )
+        return replace(self, final=replace(final, high=min(final.high, best)))
 
 
 Predict = Callable[[State], StudyPrediction | None]
@@ -90,7 +90,7 @@ def predict_study(
         memory: What the predictor has prepared for the study; a fresh one if None.
         believed: What `hindsight.trust` says of the study; computed from its past if None.
     """
-    if state.best is None or not (state.open or state.ledger.left > 0) or not is_priced(state):
+    if state.best is None or is_spent(state) or not is_priced(state):
         return None
     if predictor is None:
         predictor = predictor_named(state.plan.policy)

@@ -12,6 +12,7 @@ import numpy as np
 from bhpt.domain import Curves, FloatArray, Objective
 from bhpt.domain.budget import Budget
 from bhpt.reports.prediction import Interval, Predict, StudyPrediction, predict_study
+from bhpt.reports.worlds import is_spent
 from bhpt.spaces import Config
 from bhpt.study import State
 from bhpt.study.attempts import Attempt
@@ -113,7 +114,7 @@ def progress_of(
     """
     ledger = state.ledger if clock is None else state.ledger.at(clock)
     best, objective = state.best, state.plan.objective
-    over = ledger.left <= 0 and not state.open
+    over = is_spent(replace(state, ledger=ledger))
     predicted = None if over else predict(state)
     return Progress(
         budget=ledger.budget,

@@ -39,6 +39,16 @@ _SEED = 2
 _ROUNDING = 1e-9
 
 
+NO_GAIN = "no gain in sight"
+"""Said of an interval without a width: nineteen of twenty draws end where the study stands."""
+
+
+def ends_text(low: float, high: float) -> str:
+    """The ends of a 90% interval in four digits, or words where they read the same."""
+    ends = f"{low:.4g}", f"{high:.4g}"
+    return NO_GAIN if ends[0] == ends[1] else " to ".join(ends)
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What an amount is expected to buy.
@@ -338,6 +348,13 @@ def look_at(state: State, amount: float) -> tuple[View, Prospects] | None:
         return priced_view(state)
     more = replace(state.ledger.budget, amount=amount)
     return priced_view(replace(state, ledger=state.ledger.add(more)))
+
+
+def is_spent(state: State) -> bool:
+    """Whether the study is over: nothing is in flight, and what is left is not worth a session."""
+    ledger = state.ledger
+    least = ledger.budget.rules.worth_a_session(state.plan.training.step)
+    return not state.open and ledger.left < least
 
 
 def is_priced(state: State) -> bool:

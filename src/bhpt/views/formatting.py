@@ -9,6 +9,7 @@ import numpy as np
 
 from bhpt.domain import FloatArray
 from bhpt.reports.prediction import Interval
+from bhpt.reports.worlds import ends_text
 
 _BARS = "▁▂▃▄▅▆▇█"
 LOST = "LOST: it was saved, but has been damaged or removed since"  # a best model
@@ -20,10 +21,13 @@ def loss_text(loss: float) -> str:
 
 
 def interval_text(found: Interval) -> str:
-    """A predicted loss with its 90% interval."""
+    """A predicted loss with its 90% interval; words instead of an interval without a width."""
     if not math.isfinite(found.low):
         return loss_text(found.middle)
-    return f"{loss_text(found.middle)} ({found.low:.3g} to {found.high:.3g})"
+    short = f"{found.low:.3g}", f"{found.high:.3g}"
+    alike = short[0] == short[1]
+    ends = ends_text(found.low, found.high) if alike else " to ".join(short)
+    return f"{loss_text(found.middle)} ({ends})"
 
 
 def value_text(value: object) -> str:

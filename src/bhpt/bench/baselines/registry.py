@@ -1,7 +1,9 @@
 """Baselines by name: what the benchmark runs beside the policies that people tune with.
 
-On synthetic tasks the policies of the paper get the model that the curves were drawn from,
-as in the paper; `make_policy` here makes every policy and baseline with or without it.
+Rules run here as they are printed, without the guard that studies have (`policies.sensible`):
+what is compared is what they choose. On synthetic tasks the policies of the paper get the model
+that the curves were drawn from, as in the paper; `make_policy` here makes every policy and
+baseline with or without it.
 """
 
 from collections.abc import Callable, Mapping
@@ -155,4 +157,4 @@ def make_policy(name: str, truth: Truth | None = None) -> Policy:
         return _TRAINED[plain](registry.learned(name))
     if truth is not None and name in _TOLD:
         return _TOLD[name](truth)
-    return registry.make_policy(name)
+    return registry.make_rule(name)

@@ -84,11 +84,12 @@ bhpt.model = (() => {
     }
 
     // What is predicted for the end of the budget; null if nothing is. A prediction may be older than the
-    // best so far, and the end is never worse than that.
+    // best so far, and the end is never worse than that; one that the best has overtaken no longer holds.
     get final() {
       const found = this.prediction && this.prediction.final;
       const { best, mode } = this.overview;
       if (!found || best === null) return found;
+      if (mode === "max" ? best > found.middle : best < found.middle) return null;
       const bound = (value) => (mode === "max" ? Math.max(value, best) : Math.min(value, best));
       return { low: bound(found.low), middle: bound(found.middle), high: bound(found.high) };
     }

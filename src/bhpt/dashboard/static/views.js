@@ -132,8 +132,9 @@ bhpt.views = (() => {
           make("p", { class: "soft" }, `${overview.tried} of ${overview.candidates} configurations tried, ${overview.units} units, `
             + `${overview.failures ? `${overview.failures} stopped or failed, ` : ""}${duration(overview.clock)}`)),
         card("Predicted at the end",
-          make("p", { class: "big" }, final ? number(final.middle) : overview.used >= overview.budget ? "budget is spent" : "not known yet"),
-          final ? make("p", { class: "soft" }, `90% interval: ${number(final.low)} to ${number(final.high)}`) : null,
+          make("p", { class: "big" }, final ? number(final.middle) : study.phase === "done" ? "budget is spent" : "not known yet"),
+          final ? make("p", { class: "soft" }, number(final.low) === number(final.high) ? "no gain in sight"
+            : `90% interval: ${number(final.low)} to ${number(final.high)}`) : null,
           make("p", { class: "soft" }, overview.mode === "min" ? "lower is better" : "higher is better"),
           this.advice ? make("p", {}, `${this.advice[0].toUpperCase()}${this.advice.slice(1)}. `, make("a", { href: "#forecast" }, "More budget?")) : null),
         card("The last decision",
