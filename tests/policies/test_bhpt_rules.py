@@ -102,14 +102,16 @@ def test_nothing_is_kept_while_there_is_something_to_spare() -> None:
     assert _arm(Bhpt(known, keeps=True), view) == _arm(Bhpt(known), view)
 
 
-def test_a_part_of_what_untried_arms_promise_counts() -> None:
-    mean, deviation = np.array([1.0, 1.3, 1.2]), np.array([0.02, 0.6, 0.7])
+def test_a_part_of_what_untried_arms_promise_counts_where_units_are_few() -> None:
+    mean = np.array([1.0, 1.3, 1.2, *[2.0] * 7])
+    deviation = np.array([0.02, 0.6, 0.7, *[0.0] * 7])
     known = Known(mean, deviation, best=1.0, needed=1)
-    view = _view([3, 1, 0], left=8)
+    few, enough = (_view([3, 1] + [0] * 8, left) for left in (9, 10))
     q = expected_min(mean, deviation, best_other(mean))
     assert q.argmin() == 2
     assert (1 - q[2]) / 2 < 1 - q[1]  # so that half of its promise is less than the other's
-    assert _arm(Bhpt(known), view) == 2
-    assert _arm(Bhpt(known, untried=0.5), view) == 1
-    found = q_values(view, known).discounted(0.5).values
-    np.testing.assert_allclose(found, [q[0], q[1], (1 + q[2]) / 2])
+    assert _arm(Bhpt(known), few) == 2
+    assert _arm(Bhpt(known, untried=0.5), few) == 1
+    assert _arm(Bhpt(known, untried=0.5), enough) == 2  # every arm can be looked at
+    found = q_values(few, known).discounted(0.5).values
+    np.testing.assert_allclose(found, [q[0], q[1], *(1 + q[2:]) / 2])

@@ -5,7 +5,8 @@ Notation:
     ν_a  predicted end of arm a within r, a Gaussian with mean μ_a and deviation σ_a
     Q[a] = E min{ν_a, min_{k≠a} μ_k}         τ_ĉ  units that ĉ needs to its predicted end
     ζ    best loss so far                    t  part of what untried arms promise that counts
-    Q_t[a] = μ_ĉ - t (μ_ĉ - Q[a]) of an arm that was never tried, Q[a] of the others
+    Q_t[a] = μ_ĉ - t (μ_ĉ - Q[a]) of an arm that was never tried, Q[a] of the others; Q where more
+           units are left than there are arms
 """
 
 from dataclasses import dataclass, replace
@@ -41,8 +42,9 @@ class Bhpt(PredictingPolicy):
             last unit brings, and a budget of one training would look at no second arm.
         looks: Part of what looks at other arms promise that counts once ĉ needs all that is left
             (`policies.looks`); 0 commits at once. BHPT-ε asks half of the time, for ε = 1/2.
-        untried: t. Where ends spread upwards more than downwards, a Gaussian promises more of
-            arms that were never tried than they keep.
+        untried: t, once fewer units are left than there are arms; 1 before. Where ends spread
+            upwards more than downwards, a Gaussian promises more of arms that were never tried
+            than they keep; as long as a look at every arm can be paid, that costs little.
         keeps: Whether ĉ, once it needs all that is left, gives way to the tried arm with which the
             study would end lowest, argmin E min{ν_a, ζ}: what is reached is kept, and an arm that
             has stopped adds nothing to it.
@@ -127,10 +129,11 @@ class QValues:
         return bool(worth <= part * np.sqrt(self.ends.variance[top]))
 
     def discounted(self, part: float) -> "QValues":
-        """The same with Q_t for Q."""
-        if part == 1:
+        """The same with Q_t for Q, once fewer units are left than there are arms."""
+        view = self.view
+        if part == 1 or view.bought(view.left)[self.top] >= view.arms:
             return self
-        untried = (self.view.curves.count_by_arm == 0) & np.isfinite(self.values)
+        untried = (view.curves.count_by_arm == 0) & np.isfinite(self.values)
         best = self.ends.mean[self.top]
         values = np.where(untried, best - part * (best - self.values), self.values)
         return replace(self, values=values)
