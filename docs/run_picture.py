@@ -14,8 +14,8 @@ from bhpt.beliefs.shapes_or_one_decay import ShapesOrOneDecay
 from bhpt.bench.catalogue import load
 from bhpt.bench.tasks import Task
 from bhpt.domain import Curves, Memory, View
-from bhpt.policies.bhpt import Bhpt, action_values, horizon_epochs
-from bhpt.policies.registry import shapes_belief
+from bhpt.policies.interface import Decision
+from bhpt.policies.registry import make_policy, shapes_belief
 
 TASK, BUDGET, SEED = "arch2_cifar10@6", 24, 1
 MOMENTS = (4, 12, 20)  # units spent
@@ -40,7 +40,7 @@ def view_after(task: Task, curves: Curves, memory: Memory) -> View:
 def draw(out: Path) -> None:
     """Play the run, and draw a column for each moment."""
     task, belief, memory = load(TASK, SEED), shapes_belief(), Memory()
-    policy = Bhpt(belief)
+    policy = make_policy("bhpt-shapes")
     curves = Curves.empty(task.arms, task.epochs)
     figure = Figure(figsize=(12.5, 6.6), layout="constrained")
     axes = figure.subplots(2, len(MOMENTS), height_ratios=(3, 1.2))
@@ -51,7 +51,7 @@ def draw(out: Path) -> None:
         if spent in MOMENTS:
             column = MOMENTS.index(spent)
             draw_curves(axes[0, column], task, view, belief, decision.arm)
-            draw_values(axes[1, column], task, view, belief, decision.arm)
+            draw_values(axes[1, column], task, view, decision)
         at = int(curves.count_by_arm[decision.arm])
         curves = curves.extend(decision.arm, task.losses[decision.arm, at : at + task.unit])
     for family, colour in COLOURS.items():
@@ -90,10 +90,9 @@ def draw_curves(axis: Axes, task: Task, view: View, belief: ShapesOrOneDecay, ar
     axis.spines[["top", "right"]].set_visible(False)
 
 
-def draw_values(axis: Axes, task: Task, view: View, belief: ShapesOrOneDecay, arm: int) -> None:
-    """Q of every arm, the lowest first."""
-    mixture = belief.condition(view)
-    values = mixture.scaled.loss(action_values(mixture, horizon_epochs(view, view.horizon)))
+def draw_values(axis: Axes, task: Task, view: View, decision: Decision) -> None:
+    """Q of every arm as the decision has it, the lowest first."""
+    arm, values = decision.arm, decision.explanation.value
     order = np.argsort(values)
     seen = np.isin(order, view.curves.visited)
     colours = [
@@ -102,8 +101,8 @@ def draw_values(axis: Axes, task: Task, view: View, belief: ShapesOrOneDecay, ar
     axis.bar(np.arange(len(order)), values[order], color=colours)
     axis.plot(int(np.flatnonzero(order == arm)[0]), values[arm], "kv", markersize=7)
     axis.set_ylim(0.98 * values.min(), values.max() + 0.02 * (values.max() - values.min()) + 1e-3)
-    axis.set_xlabel("arms by Q (grey: not tried yet; ▼ runs next)")
-    axis.set_ylabel("Q")
+    axis.set_xlabel("arms by Q_t (grey: not tried yet; ▼ runs next)")
+    axis.set_ylabel("Q_t")
     axis.spines[["top", "right"]].set_visible(False)
 
 

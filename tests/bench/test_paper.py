@@ -20,6 +20,7 @@ from bhpt.bench.paper.behind import behind_by_chance, surely_behind
 from bhpt.bench.paper.claim import PaperClaim
 from bhpt.bench.paper.evidence import PaperEvidence, interval
 from bhpt.bench.paper.report import about_run, write_report
+from bhpt.bench.paper.tables import seeds_table
 from bhpt.bench.simulate import Trajectory
 from bhpt.bench.table import ResultRow, Results, RunKey
 from bhpt.bench.tasks import PACKAGED, Task, packaged
@@ -216,6 +217,22 @@ def test_the_slow_family() -> None:
     dips = shares("bhpt", (0.2, 0.1, 0.8)) + shares("hyperband", (0.5, 0.5, 0.5))
     assert claims.slow_family(dips).verdict == "partly"
     assert claims.slow_family([]).verdict == "not run"
+    assert claims.slow_family(rising, task=claims.SLOW_LONG).verdict == "not run"
+
+
+def test_shares_are_compared_seed_by_seed() -> None:
+    """Seeds far apart from each other, every one of them a little lower with the next budget."""
+    task, group = claims.SLOW
+    shares = [
+        GroupShare(RunKey(task, policy, budget, seed), group, 0.2 * seed + added)
+        for policy in ("bhpt", "hyperband")
+        for budget, added in zip(BUDGETS, (0.05, 0.04, 0.15), strict=True)
+        for seed in range(5)
+    ]
+    steady = [replace(s, share=0.5) if s.run.policy == "hyperband" else s for s in shares]
+    claim = claims.slow_family(steady)
+    assert "−0.01 ± 0.00, +0.11 ± 0.00" in claim.measured
+    assert claim.verdict == "partly"
 
 
 def test_decision_times_are_set_beside_the_papers() -> None:
@@ -357,7 +374,7 @@ def test_the_paper_on_a_tiny_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert len(collected.rows) == expected
     assert {s.group for s in collected.shares} == {"alexnet", "resnet"}
     judged = write_report(collected, tmp_path, "bhpt bench paper --out DIR")
-    assert len(judged) == 21
+    assert len(judged) == 24
     text = (tmp_path / "paper.html").read_text()
     for figure in (
         "regret_synthetic",
@@ -377,6 +394,24 @@ def test_the_paper_on_a_tiny_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     again = plan.collect(TINY, tmp_path, 1, quiet)  # everything is there
     assert (tmp_path / "results.csv").read_text() == before
     assert len(again.rows) == expected
+
+
+def test_the_page_of_stored_rows_runs_nothing_and_counts_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "run_missing", None)
+    results = Results(tmp_path)
+    for budget, seeds in ((5, 4), (10, 4), (20, 3)):
+        for seed in range(seeds):
+            results.append(row("bhpt", budget, seed, 0.1 / budget, "arch2_cifar10"))
+    results.append(row("bhpt", 7, 0, 0.1, "another_table"))
+    results.append(row("gp-ei", 5, 0, 0.1, "arch2_cifar10"))  # no method of this plan
+    collected = plan.stored(TINY, tmp_path)
+    assert collected.budgets["arch2_cifar10"] == (5, 10, 20)
+    assert len(collected.rows) == 11
+    assert seeds_table(collected.rows).rows == (("BHPT", "4 (5 to 10), 3 (20)"),)
+    with pytest.raises(Misuse, match="no rows of this evaluation"):
+        plan.stored(TINY, tmp_path / "elsewhere")
 
 
 def test_a_rising_regret_is_found_and_falling_ones_hold() -> None:

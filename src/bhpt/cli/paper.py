@@ -10,7 +10,7 @@ import typer
 
 from bhpt.bench.figure_style import check
 from bhpt.bench.figures import draw_all
-from bhpt.bench.paper.plan import FULL, QUICK, collect, left_out
+from bhpt.bench.paper.plan import FULL, QUICK, Collected, Scope, collect, left_out, stored
 from bhpt.bench.paper.report import write_report
 from bhpt.cli.bench import BenchProgress
 
@@ -27,18 +27,26 @@ def paper(
     out: Annotated[Path, typer.Option(help="Folder for results, figures and the page.")],
     quick: Annotated[bool, typer.Option("--quick", help="A few seeds: minutes.")] = False,
     jobs: Annotated[int, typer.Option(help="Worker processes.")] = os.cpu_count() or 1,
+    stored_rows: Annotated[
+        bool, typer.Option("--stored", help="Run nothing: the page of the rows that are there.")
+    ] = False,
 ) -> None:
     """Run everything that the paper reports and write one page; resumable."""
     check()
     scope = QUICK if quick else FULL
-    for name in left_out():
-        print(f"{name} is left out: pip install 'bhpt[{name}]'", file=sys.stderr)
-    reporter = BenchProgress()
-    try:
-        collected = collect(scope, out, jobs, reporter)
-    finally:
-        reporter.close()
+    collected = stored(scope, out) if stored_rows else _run(scope, out, jobs)
     claims = write_report(collected, out, shlex.join(["bhpt", *sys.argv[1:]]))
     for claim in claims:
         print(f"{claim.verdict:>13}  {claim.says}")
     print(f"{len(collected.rows)} rows in {out / 'results.csv'}; the page is {out / 'paper.html'}")
+
+
+def _run(scope: Scope, out: Path, jobs: int) -> Collected:
+    """Run what is missing, and say how far it is."""
+    for name in left_out():
+        print(f"{name} is left out: pip install 'bhpt[{name}]'", file=sys.stderr)
+    reporter = BenchProgress()
+    try:
+        return collect(scope, out, jobs, reporter)
+    finally:
+        reporter.close()

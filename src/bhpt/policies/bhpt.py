@@ -4,9 +4,12 @@ Notation:
     r    units left, this one included       ĉ  arm of the lowest predicted end
     ν_a  predicted end of arm a within r, a Gaussian with mean μ_a and deviation σ_a
     Q[a] = E min{ν_a, min_{k≠a} μ_k}         τ_ĉ  units that ĉ needs to its predicted end
+    ζ    best loss so far                    t  part of what untried arms promise that counts
+    Q_t[a] = μ_ĉ - t (μ_ĉ - Q[a]) of an arm that was never tried, Q[a] of the others; Q where more
+           units are left than there are arms
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,6 +42,12 @@ class Bhpt(PredictingPolicy):
             last unit brings, and a budget of one training would look at no second arm.
         looks: Part of what looks at other arms promise that counts once ĉ needs all that is left
             (`policies.looks`); 0 commits at once. BHPT-ε asks half of the time, for ε = 1/2.
+        untried: t, once fewer units are left than there are arms; 1 before. Where ends spread
+            upwards more than downwards, a Gaussian promises more of arms that were never tried
+            than they keep; as long as a look at every arm can be paid, that costs little.
+        keeps: Whether ĉ, once it needs all that is left, gives way to the tried arm with which the
+            study would end lowest, argmin E min{ν_a, ζ}: what is reached is kept, and an arm that
+            has stopped adds nothing to it.
         shown: The predictor of the study, if it is another than the belief: decisions are
             explained with it.
     """
@@ -48,6 +57,8 @@ class Bhpt(PredictingPolicy):
     exhaustion: bool = True
     spared: float = 0.0
     looks: float = 0.0
+    untried: float = 1.0
+    keeps: bool = False
     shown: Predictor | None = None
 
     @property
@@ -59,7 +70,7 @@ class Bhpt(PredictingPolicy):
         """Run the lowest Q, or commit to ĉ when it needs all that is left."""
         if not view.choosable.any():
             return None
-        look = q_values(view, self.belief.condition(view))
+        look = q_values(view, self.belief.condition(view)).discounted(self.untried)
         if self.exhaustion and look.exhausted and not look.spares(self.spared):
             arm, why = self._commit(look)
         else:
@@ -72,6 +83,8 @@ class Bhpt(PredictingPolicy):
             arm = look_first(look, self.belief.predict(look.view), self.looks)
             if arm != look.top:
                 return arm, "a look at it may be worth what its unit takes from the leader"
+        if self.keeps and (arm := look.adding) != look.top:
+            return arm, "it may still fall below what is reached, more than the leader: commit"
         return look.top, "it needs all that is left: commit"
 
 
@@ -114,6 +127,29 @@ class QValues:
         later = self.mixture.ends(horizon_epochs(view, rest)).mean[top]
         worth = later - self.ends.mean[top]
         return bool(worth <= part * np.sqrt(self.ends.variance[top]))
+
+    def discounted(self, part: float) -> "QValues":
+        """The same with Q_t for Q, once fewer units are left than there are arms."""
+        view = self.view
+        if part == 1 or view.bought(view.left)[self.top] >= view.arms:
+            return self
+        untried = (view.curves.count_by_arm == 0) & np.isfinite(self.values)
+        best = self.ends.mean[self.top]
+        values = np.where(untried, best - part * (best - self.values), self.values)
+        return replace(self, values=values)
+
+    @property
+    def adding(self) -> int:
+        """The tried arm of the lowest E min{ν_a, ζ}; ĉ if that was never tried."""
+        view, top = self.view, self.top
+        tried = view.choosable & (view.curves.count_by_arm > 0)
+        if not tried[top]:
+            return top
+        horizon = horizon_epochs(view, view.horizon)
+        reached = np.full(view.arms, self.mixture.scaled.best)
+        ends = self.mixture.average(lambda c: c.mean_at_most(horizon, reached))
+        lowest = np.where(tried, ends, np.inf)
+        return top if lowest[top] <= lowest.min() else int(lowest.argmin())
 
     def decision(self, belief: Predictor, arm: int, why: str) -> Decision:
         """The decision for an arm, explained with what the belief predicts."""

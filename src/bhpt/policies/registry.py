@@ -138,7 +138,7 @@ ENTRIES = (
     PolicyEntry(
         "bhpt-shapes",
         "bhpt, each arm with a shape of its own",
-        lambda: NarrowedPolicy(Bhpt(shapes_belief(), spared=0.02)),
+        lambda: NarrowedPolicy(Bhpt(shapes_belief(), spared=0.02, untried=0.5, keeps=True)),
     ),
     PolicyEntry(
         "bhpt-eps-shapes",

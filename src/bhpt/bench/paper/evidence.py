@@ -45,7 +45,8 @@ class MeanInterval:
 
 def interval(values: FloatArray) -> MeanInterval:
     """Mean of values over seeds."""
-    count, mean = len(values), float(np.mean(values))
+    count = len(values)
+    mean = float(np.mean(values)) if count else float("nan")
     if count < _FEWEST:
         return MeanInterval(mean, -np.inf, np.inf, count)
     half = float(student.ppf(_LEVEL, count - 1) * np.std(values, ddof=1) / np.sqrt(count))

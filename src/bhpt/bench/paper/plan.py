@@ -16,8 +16,9 @@ from bhpt.bench.catalogue import load
 from bhpt.bench.groups import Groups, GroupShare
 from bhpt.bench.metrics import reachable
 from bhpt.bench.runner import Source, run_missing
-from bhpt.bench.table import ResultRow, RunKey
+from bhpt.bench.table import ResultRow, Results, RunKey
 from bhpt.bench.tasks import PACKAGED
+from bhpt.domain import Misuse
 
 SYNTHETIC = "synthetic"
 LEADER = "bhpt"
@@ -124,6 +125,26 @@ class Collected:
     def long(self) -> tuple[str, ...]:
         """The real tasks with units as long as the paper's."""
         return self.scope.long_tasks
+
+
+def stored(scope: Scope, out: Path) -> Collected:
+    """What the table in `out` has of the evaluation's tasks and methods; nothing is run.
+
+    Raises:
+        Misuse: It has nothing of it.
+    """
+    tasks = (SYNTHETIC, *scope.all_tasks)
+    methods = {task: set(scope.methods(task)) for task in tasks}
+    found = Results(out).rows()
+    rows = [row for row in found if row.run.policy in methods.get(row.run.task, ())]
+    if not rows:
+        raise Misuse(f"{out} has no rows of this evaluation: run it without --stored")
+    there = {row.run for row in rows}
+    budgets = {
+        task: tuple(sorted({run.budget for run in there if run.task == task})) for task in tasks
+    }
+    shares = [share for share in Groups(out).rows() if share.run in there]
+    return Collected(scope, rows, shares, budgets, left_out())
 
 
 def collect(scope: Scope, out: Path, jobs: int, progress: RowProgress) -> Collected:

@@ -40,6 +40,11 @@ def write_report(collected: Collected, out: Path, command: str) -> list[PaperCla
             tables.timing_table(timed),
         ),
         Section("Methods by property", "", tables.properties_table()),
+        Section(
+            "Runs of every cell",
+            "Seeds, with the budgets that have so many; empty where a method did not run.",
+            tables.seeds_table(collected.rows),
+        ),
         *_tables(collected),
     ]
     text = page(command, about_run(collected), claims, drawn, sections, folder)

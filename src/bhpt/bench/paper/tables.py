@@ -1,8 +1,9 @@
 """Tables of the page: methods by property, regrets, decision times; and their CSV files."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
+from itertools import groupby
 from pathlib import Path
 
 from bhpt.bench.figure_style import in_order, style_of
@@ -87,6 +88,28 @@ def metric_table(rows: Sequence[ResultRow], task: str, metric: str, digits: int 
             line.append("" if cell is None else _with_error(cell.mean, cell.error, digits))
         lines.append(tuple(line))
     return PaperTable(("", *(f"B = {b}" for b in budgets)), tuple(lines), frozenset(strong))
+
+
+def seeds_table(rows: Sequence[ResultRow]) -> PaperTable:
+    """How many runs every cell has: methods × tasks, budgets with equally many together."""
+    seeds = {key: cell.runs for key, cell in cells(list(rows), "regret").items()}
+    tasks = list(dict.fromkeys(task for task, _, _ in seeds))
+    lines = [
+        (style_of(policy).label, *(_runs_by_budget(seeds, task, policy) for task in tasks))
+        for policy in in_order(policy for _, policy, _ in seeds)
+    ]
+    return PaperTable(("", *tasks), tuple(lines))
+
+
+def _runs_by_budget(seeds: Mapping[tuple[str, str, int], int], task: str, policy: str) -> str:
+    """Runs at each budget in words: `10 (5 to 160), 3 (320)`."""
+    found = sorted((b, runs) for (t, p, b), runs in seeds.items() if (t, p) == (task, policy))
+    parts = []
+    for runs, same in groupby(found, key=lambda pair: pair[1]):
+        budgets = [budget for budget, _ in same]
+        ends = f"{budgets[0]} to {budgets[-1]}" if len(budgets) > 1 else f"{budgets[0]}"
+        parts.append(f"{runs} ({ends})")
+    return ", ".join(parts)
 
 
 def _with_error(mean: float, error: float, digits: int) -> str:

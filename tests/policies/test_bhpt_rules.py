@@ -1,0 +1,117 @@
+"""What BHPT with shapes adds to the printed rule, on ends that are given: closed forms decide."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from bhpt.beliefs.expected_min import best_other, expected_min
+from bhpt.beliefs.posterior import GaussianEnds
+from bhpt.beliefs.predictor import Ends
+from bhpt.beliefs.scale import Scaled
+from bhpt.domain import Curves, FloatArray, IntArray, View
+from bhpt.policies.bhpt import Bhpt, q_values
+
+EPOCHS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Belief, mixture and posterior at once: Gaussian ends with these means and deviations."""
+
+    mean: FloatArray
+    deviation: FloatArray
+    best: float
+    needed: int = EPOCHS
+
+    @property
+    def scaled(self) -> Scaled:
+        return Scaled(np.zeros((0, 0)), 1.0, self.best, 0.0, 1.0, log=False)
+
+    def condition(self, view: View) -> "Known":
+        assert view.arms == len(self.mean)
+        return self
+
+    def predict(self, view: View) -> Ends:
+        raise NotImplementedError
+
+    def average(self, found: "Callable[[Known], FloatArray]") -> FloatArray:
+        return found(self)
+
+    def ends(self, horizon: IntArray) -> GaussianEnds:
+        tau = np.minimum(horizon, self.needed)
+        return GaussianEnds(tau, self.mean, self.deviation**2)
+
+    def mean_at_most(self, horizon: IntArray, most: FloatArray) -> FloatArray:
+        assert horizon.shape == most.shape
+        return expected_min(self.mean, self.deviation, most)
+
+
+def _view(counts: list[int], left: float) -> View:
+    return View(
+        curves=Curves.of([[1.0] * n for n in counts], epochs=EPOCHS),
+        unit=1,
+        left=left,
+        costs=np.ones(len(counts)),
+        features=np.zeros((len(counts), 1)),
+        untrained=3.0,
+    )
+
+
+def _arm(policy: Bhpt, view: View) -> int:
+    decision = policy.decide(view)
+    assert decision is not None
+    return decision.arm
+
+
+@pytest.mark.parametrize(
+    ("deviations", "chosen"),
+    [
+        ([0.0, 0.5, 0.1, 9.0], 1),  # the leader has stopped at ζ; arm 1 may yet fall below it
+        ([0.0, 0.1, 0.5, 9.0], 2),
+        ([0.9, 0.1, 0.1, 9.0], 0),  # the leader may itself
+    ],
+)
+def test_a_leader_that_has_stopped_gives_way_to_a_tried_arm(
+    deviations: list[float], chosen: int
+) -> None:
+    known = Known(np.array([1.0, 1.1, 1.2, 1.05]), np.array(deviations), best=1.0)
+    view = _view([4, 1, 1, 0], left=3)
+    assert _arm(Bhpt(known), view) == 0
+    assert _arm(Bhpt(known, keeps=True), view) == chosen
+
+
+def test_the_arm_that_takes_over_is_the_lowest_below_what_is_reached() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        mean, deviation = rng.uniform(1, 2, 6), rng.uniform(0, 1, 6)
+        known = Known(mean, deviation, best=float(rng.uniform(0.8, 1.5)))
+        tried = [2] * 5 + [0]
+        below = [
+            float(expected_min(m, d, np.array(known.best)))
+            for m, d in zip(mean[:5], deviation[:5], strict=True)
+        ]
+        expected = int(np.argmin(below)) if mean.argmin() < 5 else 5
+        assert _arm(Bhpt(known, keeps=True), _view(tried, left=2)) == expected
+
+
+def test_nothing_is_kept_while_there_is_something_to_spare() -> None:
+    known = Known(np.array([1.0, 1.1]), np.array([0.0, 0.5]), best=1.0, needed=2)
+    view = _view([4, 1], left=6)
+    assert _arm(Bhpt(known, keeps=True), view) == _arm(Bhpt(known), view)
+
+
+def test_a_part_of_what_untried_arms_promise_counts_where_units_are_few() -> None:
+    mean = np.array([1.0, 1.3, 1.2, *[2.0] * 7])
+    deviation = np.array([0.02, 0.6, 0.7, *[0.0] * 7])
+    known = Known(mean, deviation, best=1.0, needed=1)
+    few, enough = (_view([3, 1] + [0] * 8, left) for left in (9, 10))
+    q = expected_min(mean, deviation, best_other(mean))
+    assert q.argmin() == 2
+    assert (1 - q[2]) / 2 < 1 - q[1]  # so that half of its promise is less than the other's
+    assert _arm(Bhpt(known), few) == 2
+    assert _arm(Bhpt(known, untried=0.5), few) == 1
+    assert _arm(Bhpt(known, untried=0.5), enough) == 2  # every arm can be looked at
+    found = q_values(few, known).discounted(0.5).values
+    np.testing.assert_allclose(found, [q[0], q[1], *(1 + q[2:]) / 2])
