@@ -5,7 +5,8 @@ public suite with their hyper-parameters called p1, p2 and so on. For each judge
 three other tasks are tuned for 100 units each; what these studies showed is learned from when
 the judged task is tuned for 20 units, 100 arms each time, others for each study. The regret is
 printed beside that without earlier studies, also with studies of another suite, in which the same
-names mean something else (`--other`), and with the expected ranks turned around.
+names mean something else (`--other`), and with the expected ranks turned around. With `--names`
+hyper-parameters keep their names, which say something by themselves.
 """
 
 import argparse
@@ -45,23 +46,32 @@ class Learning:
 
 
 @dataclass(frozen=True, eq=False)
-class Nameless:
-    """A task with hyper-parameters p1, p2, ..., their values as they are."""
+class Table:
+    """A task, its configurations, and ranges as their values say."""
 
     task: Task
     configs: list[dict[str, Any]]
     ranges: dict[str, Range]
 
 
-def nameless(task: Task) -> Nameless:
-    """The task with other names for its hyper-parameters, and ranges as its values say."""
-    calls = {name: f"p{number + 1}" for number, name in enumerate(task.hyperparameters)}
+def nameless(task: Task) -> Table:
+    """The task with hyper-parameters p1, p2, ..., their values as they are."""
+    return _called(task, {n: f"p{number + 1}" for number, n in enumerate(task.hyperparameters)})
+
+
+def named(task: Task) -> Table:
+    """The task with its own names."""
+    return _called(task, {name: name for name in task.hyperparameters})
+
+
+def _called(task: Task, calls: dict[str, str]) -> Table:
+    """The task with a name for each of its hyper-parameters."""
     configs = [{calls[name]: value for name, value in c.items()} for c in task.configs]
     ranges = infer_ranges(configs)
-    named = replace(
+    renamed = replace(
         task, tokens=encode_tokens(configs, ranges), hyperparameters=tuple(calls.values())
     )
-    return Nameless(named, configs, ranges)
+    return Table(renamed, configs, ranges)
 
 
 @dataclass(frozen=True)
@@ -72,15 +82,18 @@ class Setting:
         data: Folder of the suites; None for tables of the package.
         policy: Name of the policy.
         units: Budget of the judged studies.
+        names: Whether hyper-parameters keep their names.
     """
 
     data: Path | None
     policy: str
     units: int
+    names: bool = False
 
-    def table(self, name: str, seed: int) -> Nameless:
+    def table(self, name: str, seed: int) -> Table:
         """A task with the arms of a seed."""
-        return nameless(load(name, seed, self.data, _ARMS))
+        task = load(name, seed, self.data, _ARMS)
+        return named(task) if self.names else nameless(task)
 
     def study(self, name: str, seed: int) -> EarlierStudy:
         """What a study of a task showed."""
@@ -88,7 +101,7 @@ class Setting:
         run = simulate(table.task, make_policy(self.policy), _EARLIER_UNITS, seed)
         return summarise(curves_seen(table.task, run), table.configs)
 
-    def regret(self, table: Nameless, seed: int, earlier: FloatArray | None) -> float:
+    def regret(self, table: Table, seed: int, earlier: FloatArray | None) -> float:
         """Of a judged study, with what earlier ones expect or without."""
         policy = make_policy(self.policy)
         used = policy if earlier is None else Learning(policy, earlier)
@@ -121,7 +134,7 @@ def measured(
             table = setting.table(name, seed)
 
             def expects(
-                tasks: Sequence[str], name: str = name, seed: int = seed, table: Nameless = table
+                tasks: Sequence[str], name: str = name, seed: int = seed, table: Table = table
             ) -> FloatArray | None:
                 studies = tuple(study(*one) for one in drawn(tasks, name, seed))
                 expert = EarlierExpert(studies, table.ranges)
@@ -145,6 +158,7 @@ def parser() -> argparse.ArgumentParser:
     root.add_argument("--judged", default="0,2,4", help="tasks to tune")
     root.add_argument("--pool", default="0,1,2,3,4,5", help="tasks that are learned from")
     root.add_argument("--other", default="", help="SUITE:NUMBER,... of another space")
+    root.add_argument("--names", action="store_true", help="keep the names of hyper-parameters")
     root.add_argument("--units", type=int, default=20, help="of each judged study")
     root.add_argument("--seeds", type=int, default=8, help="studies of each judged task")
     root.add_argument("--policy", default="default:benchmarks/policy/held_out")
@@ -159,7 +173,7 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = pr
         for numbers in (options.judged, options.pool)
     )
     other = [name for name in options.other.split(",") if name]
-    setting = Setting(options.data, options.policy, options.units)
+    setting = Setting(options.data, options.policy, options.units, options.names)
     found = measured(setting, judged, pool, other, options.seeds)
     base = found["without"]
     for column, regrets in found.items():

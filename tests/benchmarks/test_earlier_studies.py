@@ -32,6 +32,15 @@ def test_hyper_parameters_lose_their_names_only() -> None:
     np.testing.assert_array_equal(table.task.losses, task.losses)
 
 
+def test_hyper_parameters_may_keep_their_names() -> None:
+    task = packaged("vae_mnist")
+    table = bench.Setting(None, "random", 3, names=True).table("vae_mnist", 0)
+    assert tuple(table.ranges) == table.task.hyperparameters == task.hyperparameters
+    assert table.configs[0].keys() == task.configs[0].keys()
+    hidden = bench.Setting(None, "random", 3).table("vae_mnist", 0)
+    assert not np.array_equal(table.task.tokens, hidden.task.tokens)
+
+
 def test_what_a_run_saw_is_what_it_trained() -> None:
     task = packaged("vae_mnist")
     run = simulate(task, make_policy("asha"), 20, 0)
