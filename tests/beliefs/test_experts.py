@@ -38,11 +38,29 @@ def test_weights_are_the_mean_of_the_posterior(seed: int) -> None:
 
 def test_without_evidence_weights_are_the_prior() -> None:
     said = opinions_of(np.random.default_rng(0))
-    np.testing.assert_allclose(experts.weights(said, []), experts._WITH_EARLIER)
+    np.testing.assert_allclose(experts.weights(said, []), experts.prior_mean(said))
     said[3] = 0.0
     np.testing.assert_allclose(experts.weights(said, []), experts._PRIOR_MEAN)
     empty = Standing(np.zeros(0, np.int64), np.zeros(0), True)
     np.testing.assert_allclose(experts.weights(said, [empty]), experts._PRIOR_MEAN)
+
+
+@pytest.mark.parametrize(("by_names", "share"), [(1.0, 1 / 2), (0.5, 1 / 257), (2.0, 256 / 257)])
+def test_of_names_and_earlier_studies_the_one_leads_that_tells_arms_apart(
+    by_names: float, share: float
+) -> None:
+    said = opinions_of(np.random.default_rng(1))
+    said[0] *= by_names
+    networks, *others, earlier = experts.prior_mean(said)
+    assert networks == pytest.approx(share * experts._PRIOR_MEAN[0])
+    assert earlier == pytest.approx((1 - share) * experts._EARLIER_ALONE)
+    assert others == experts._PRIOR_MEAN[1:3].tolist()
+
+
+def test_networks_that_know_nothing_leave_it_to_earlier_studies() -> None:
+    said = opinions_of(np.random.default_rng(2))
+    said[0] = 0.0
+    assert experts.prior_mean(said)[[0, 3]].tolist() == [0.0, experts._EARLIER_ALONE]
 
 
 def test_an_expert_that_misleads_loses_its_weight_within_a_few_looks() -> None:

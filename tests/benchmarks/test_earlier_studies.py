@@ -38,7 +38,10 @@ def test_hyper_parameters_may_keep_their_names() -> None:
     assert tuple(table.ranges) == table.task.hyperparameters == task.hyperparameters
     assert table.configs[0].keys() == task.configs[0].keys()
     hidden = bench.Setting(None, "random", 3).table("vae_mnist", 0)
-    assert not np.array_equal(table.task.tokens, hidden.task.tokens)
+    tokens, without = table.task.tokens, hidden.task.tokens
+    assert tokens is not None
+    assert without is not None
+    assert not np.array_equal(tokens, without)
 
 
 def test_what_a_run_saw_is_what_it_trained() -> None:

@@ -9,12 +9,22 @@ follow by Bayesian linear regression, in closed form:
     y = Xᵀ b + noise,   b_e ~ N(m_e, s_e²),   noise ~ N(0, σ²)
     b = (S⁻¹ + X Xᵀ / σ²)⁻¹ (S⁻¹ m + X y / σ²),   negative weights count as 0
 
-so an expert that misleads loses its weight within a few looks, one that is right gains, and of two
-that agree one is enough. Means and deviations are those of regressions on tables of kinds
-that the experts had not seen.
+so an expert that misleads loses weight as looks show it, one that is right gains, and of two that
+agree one is enough.
+
+Networks and earlier studies both expect ranks that come true on average, so the one that tells
+arms further apart knows more, and it leads from the start. Where names mean nothing to the
+networks these are the earlier studies, where they are well known the networks:
+
+    m_networks = 0.9 p,   m_earlier = 0.6 (1 - p),   p = v_n⁴ / (v_n⁴ + v_e⁴)
+
+Earlier studies err about each arm by itself, networks about whole regions of a space: of many arms
+the best by earlier studies owes its place more to chance. So they count less than they say, and
+the policy tries more of the arms that they place high.
 
 Notation:
     K  arms, V  observations, E  experts, X  what experts expected, y  what came
+    v  variance over arms of the ranks that an expert expects, n  networks, e  earlier studies
 """
 
 from dataclasses import dataclass
@@ -27,8 +37,10 @@ from bhpt.spaces.tokens import column
 EXPERTS = ("reader", "documented", "middle", "earlier")
 """The experts, in their order."""
 _PRIOR_MEAN = np.array([0.90, 0.05, 0.05, 0.00])
-_WITH_EARLIER = np.array([0.40, 0.05, 0.05, 1.00])  # where there are earlier studies
-_PRIOR_DEVIATION = np.array([0.70, 0.30, 0.20, 0.50])
+_PRIOR_DEVIATION = np.array([0.35, 0.15, 0.10, 0.25])
+_READER, _EARLIER = EXPERTS.index("reader"), EXPERTS.index("earlier")
+_EARLIER_ALONE = 0.60  # the weight of earlier studies where networks know nothing
+_SHARPNESS = 4  # of p: how soon the one that knows more leads alone
 _NOISE = 0.25  # deviation of what an arm shows from what experts expected, in ranks
 _MOST = np.array([1.5, 1.0, 1.0, 1.5])  # no expert is trusted more than this
 _LATER = 3  # arms that must have come further than the first unit before that counts
@@ -179,10 +191,16 @@ def _ranks(values: FloatArray) -> FloatArray:
 def prior_mean(opinions: FloatArray) -> FloatArray:
     """How far each expert is trusted before anything is shown, [E].
 
-    Earlier studies are of the user's own problem, so where there are some, others count less.
+    Of networks and earlier studies the one leads that tells arms further apart.
     """
-    said = opinions[EXPERTS.index("earlier"), :, _END]
-    return _WITH_EARLIER if np.any(said != 0.0) else _PRIOR_MEAN
+    by_names, earlier = opinions[[_READER, _EARLIER], :, _END].var(axis=1) ** _SHARPNESS
+    if not earlier > 0:
+        return _PRIOR_MEAN
+    share = by_names / (by_names + earlier)
+    mean = _PRIOR_MEAN.copy()
+    mean[_READER] *= share
+    mean[_EARLIER] = _EARLIER_ALONE * (1.0 - share)
+    return mean
 
 
 def weights(opinions: FloatArray, shown: list[Standing]) -> FloatArray:
