@@ -5,9 +5,9 @@ curves with the whole driver on a virtual clock, whose length is that of twelve 
 whatever the number of workers. Under a deadline an epoch of an arm takes between 24 and 150
 seconds, drawn for each arm. In step all epochs take 60 s, so that the workers report together, and
 the budget is twelve epochs for each of them. Each row is one study: its regret beside the best
-that one arm can reach in that time, and for which part of it its workers trained. Rows that are
-there are not run again. Where there are as many workers as arms nothing is decided: such studies
-are left out.
+that one arm can reach in that time, where it comes from, and for which part of the time its
+workers trained. Rows that are there are not run again. Where there are as many workers as arms
+nothing is decided: such studies are left out.
 """
 
 import argparse
@@ -40,6 +40,7 @@ _EPOCH_S = 60.0
 _SPREAD = 2.5  # the dearest arm costs so many times the usual one, the cheapest its inverse
 _EPOCHS = 12  # that the usual arm has time for
 _TIME_S = _EPOCHS * _EPOCH_S
+_ROUNDING = 1e-9  # an epoch that ends with the time is inside
 
 SETTINGS = ("deadline", "step")
 
@@ -64,11 +65,23 @@ class Outcome:
         regret: 0 for the best that one arm can reach in the time, 1 for an untrained model.
         busy: Part of the workers' time in which they trained.
         epochs: Trained.
+        untried: The part of the regret that would be left if every arm that was tried had been
+            trained from the start to the end: better arms were never tried.
+        late: The part that there would be beside it if every arm had been trained on from its
+            first epoch to the end: better arms were begun too late. What is left of the regret is
+            of arms that were begun in time and not trained on.
     """
 
     regret: float
     busy: float
     epochs: int
+    untried: float
+    late: float
+
+    @property
+    def dropped(self) -> float:
+        """The part of the regret that is of arms begun in time and not trained on."""
+        return self.regret - self.untried - self.late
 
 
 _COLUMNS = [one.name for one in (*fields(Cell), *fields(Outcome))]
@@ -88,9 +101,16 @@ def epoch_seconds(arms: int, cell: Cell) -> FloatArray:
     return np.asarray(_EPOCH_S * np.exp(drawn))
 
 
-def reachable(task: Task, seconds: FloatArray) -> float:
-    """The lowest loss of any arm that is trained from the start to the end."""
-    epochs = np.minimum((_TIME_S // seconds).astype(int), task.losses.shape[1])
+def reachable(task: Task, seconds: FloatArray, begun: FloatArray | float = 0.0) -> float:
+    """The lowest loss of any arm that is trained to the end of the time without a pause.
+
+    Args:
+        task: The table.
+        seconds: Of an epoch of each arm, [K].
+        begun: When each arm is begun, infinite if never, [K] or one number for all.
+    """
+    time_s = np.maximum(_TIME_S - begun, 0.0)
+    epochs = np.minimum(np.floor(time_s / seconds + _ROUNDING), task.losses.shape[1])
     within = np.arange(task.losses.shape[1]) < epochs[:, None]
     usable = np.where(within & np.isfinite(task.losses), task.losses, np.inf)
     return min(float(usable.min()), task.untrained)
@@ -100,15 +120,19 @@ def run(task: Task, policy: str, cell: Cell) -> Outcome:
     """Tune a table against the virtual clock."""
     seconds = epoch_seconds(task.arms, cell)
     trained: set[tuple[int, int]] = set()
+    begun = np.full(task.arms, np.inf)
 
     def loss(arm: int, epoch: int) -> float:
         trained.add((arm, epoch))
+        begun[arm] = min(begun[arm], executor.now() - seconds[arm])
         return float(task.losses[arm, epoch - 1])
 
+    executor = SimulatedExecutor(
+        loss, lambda arm, _: float(seconds[arm]), slots=cell.workers, freezes=False
+    )
+
     def make(*_: object) -> Executor:
-        return SimulatedExecutor(
-            loss, lambda arm, _: float(seconds[arm]), slots=cell.workers, freezes=False
-        )
+        return executor
 
     in_step = f"{_EPOCHS * cell.workers} epochs"
     with tempfile.TemporaryDirectory() as folder:
@@ -118,10 +142,15 @@ def run(task: Task, policy: str, cell: Cell) -> Outcome:
             max_epochs=task.losses.shape[1], unit=1, executor=make, note=lambda _: None,
         )  # fmt: skip
     lowest = reachable(task, seconds)
-    found = task.untrained if result.best_loss is None else min(result.best_loss, task.untrained)
-    regret = (found - lowest) / max(task.untrained - lowest, 1e-12)
+
+    def regret(found: float | None) -> float:
+        loss = task.untrained if found is None else min(found, task.untrained)
+        return max(0.0, (loss - lowest) / max(task.untrained - lowest, 1e-12))
+
+    tried = regret(reachable(task, seconds, np.where(np.isfinite(begun), 0.0, np.inf)))
+    in_time = regret(reachable(task, seconds, begun))
     busy = sum(float(seconds[arm]) for arm, _ in trained) / (cell.workers * _TIME_S)
-    return Outcome(max(0.0, regret), busy, len(trained))
+    return Outcome(regret(result.best_loss), busy, len(trained), tried, in_time - tried)
 
 
 def rows_of(file: Path) -> dict[Cell, Outcome]:
@@ -133,7 +162,9 @@ def rows_of(file: Path) -> dict[Cell, Outcome]:
 def _row(cells: dict[str, str]) -> tuple[Cell, Outcome]:
     workers, seed = int(cells["workers"]), int(cells["seed"])
     cell = Cell(cells["kind"], cells["task"], cells["policy"], workers, cells["setting"], seed)
-    return cell, Outcome(float(cells["regret"]), float(cells["busy"]), int(cells["epochs"]))
+    untried, late = float(cells["untried"]), float(cells["late"])
+    busy, epochs = float(cells["busy"]), int(cells["epochs"])
+    return cell, Outcome(float(cells["regret"]), busy, epochs, untried, late)
 
 
 @dataclass(frozen=True)
@@ -195,6 +226,9 @@ def table(rows: dict[Cell, Outcome], policies: tuple[str, str]) -> Iterator[str]
     yield _line(["mean of kinds", *map(_overall, by_kind)])
     for words, counts in _COUNTS.items():
         yield _line([words, *(_counted(column, counts) for column in by_kind)])
+    for words, part in _PARTS.items():
+        shares = [[_part(rows, *at, policy, part) for policy in policies] for at in columns]
+        yield _line([words, *(" / ".join(pair) for pair in shares)])
     yield _line(["workers busy", *(_busy(rows, *at, policies[0]) for at in columns)])
 
 
@@ -203,6 +237,27 @@ _COUNTS: dict[str, Callable[[MeanInterval], bool]] = {
     "kinds surely behind": lambda apart: apart.above,
     "kinds surely ahead": lambda apart: apart.below,
 }
+
+_PARTS: dict[str, Callable[[Outcome], float]] = {
+    "regret of arms never tried": lambda outcome: outcome.untried,
+    "of arms begun too late": lambda outcome: outcome.late,
+    "of arms not trained on": lambda outcome: outcome.dropped,
+}
+
+
+def _part(
+    rows: dict[Cell, Outcome],
+    setting: str,
+    workers: int,
+    policy: str,
+    part: Callable[[Outcome], float],
+) -> str:
+    """The mean of a part of the regret over the studies of each kind, then over kinds."""
+    by_kind: dict[str, list[float]] = {}
+    for cell, outcome in rows.items():
+        if (cell.setting, cell.workers, cell.policy) == (setting, workers, policy):
+            by_kind.setdefault(cell.kind, []).append(part(outcome))
+    return _short(_mean([_mean(of_kind) for of_kind in by_kind.values()])) if by_kind else "-"
 
 
 def _line(texts: Sequence[str]) -> str:
