@@ -11,18 +11,21 @@ from functools import lru_cache
 import numpy as np
 
 from bhpt.domain import FloatArray
-from bhpt.spaces.documented_defaults import LIBRARIES
+from bhpt.spaces.documented_defaults import LIBRARIES, Library
 from bhpt.spaces.spelling import spelled
 
 _SHARP = 4.5  # how much more a library counts that has one rare name more
 
-# other words for the same, as people abbreviate them
+# other words for the same, as people abbreviate them, whatever the library
 _SYNONYMS = {
     "lr": "learning_rate",
     "init_lr": "learning_rate",
     "initial_lr": "learning_rate",
     "base_lr": "learning_rate",
+    "lr_base": "learning_rate",
+    "max_lr": "learning_rate",
     "wd": "weight_decay",
+    "adam_weight_decay": "weight_decay",
     "bs": "batch_size",
     "mom": "momentum",
     "sgd_momentum": "momentum",
@@ -48,9 +51,12 @@ _SYNONYMS = {
     "generator_lr": "g_lr",
     "lr_d": "d_lr",
     "discriminator_lr": "d_lr",
-    "hash_bits": "bits",
+    "bits": "bit_precision",
+    "hash_bits": "bit_precision",
     "lambda1": "l1",
     "lambda2": "l2",
+    "l1_regularization_strength": "l1",
+    "l2_regularization_strength": "l2",
     "lr_beta": "beta",
     "adv_temp": "adversarial_temperature",
     "attn_dropout": "attention_dropout",
@@ -59,9 +65,12 @@ _SYNONYMS = {
     "lambda_pde": "pde_weight",
     "residual_weight": "pde_weight",
     "target_accept_prob": "target_accept",
+    "max_treedepth": "max_tree_depth",
     "population_size": "popsize",
     "pop_size": "popsize",
-    "swarmsize": "swarm_size",
+    "swarm_size": "swarmsize",
+    "phi_p": "phip",
+    "phi_g": "phig",
     "use_ranks": "rank_fitness",
     "mirrored_sampling": "antithetic",
     "size": "vector_size",
@@ -72,6 +81,8 @@ _SYNONYMS = {
     "cognitive": "c1",
     "social": "c2",
     "participation_rate": "fraction_fit",
+    "server_lr": "server_learning_rate",
+    "client_lr": "eta_l",
     "lora_r": "r",
     "max_samples": "sample_fraction",
     "dropout_p": "dropout",
@@ -81,6 +92,32 @@ _SYNONYMS = {
     "gradient_clip_val": "max_grad_norm",
     "clipnorm": "max_grad_norm",
 }
+# what people call hyper-parameters of one library, and its own name for them
+_CALLED = {
+    "scikit-learn AdaBoost": {"base_depth": "max_depth"},
+    "scikit-learn LatentDirichletAllocation": {
+        "kappa": "learning_decay", "tau0": "learning_offset",
+    },
+    "gensim LdaModel": {"kappa": "decay", "tau0": "offset"},
+    "estool": {"sigma": "sigma_init", "lr_decay": "learning_rate_decay"},
+    "diffusers": {"ema_decay": "ema_max_decay"},
+    "TensorFlow Privacy": {"clip": "l2_norm_clip", "lot_size": "batch_size"},
+    "Opacus": {"noise_multiplier": "sigma", "clip": "max_per_sample_grad_norm"},
+    "Vowpal Wabbit": {"b": "bit_precision"},
+    "datatable Ftrl": {"lr": "alpha"},
+    "PyKEEN": {"num_negatives": "num_negs_per_pos"},
+    "PyTorch Geometric": {"teleport": "alpha"},
+    "DCGAN": {"g_lr": "lr", "d_lr": "lr"},
+    "ProGAN": {
+        "g_lr": "g_learning_rate_max", "d_lr": "d_learning_rate_max", "drift": "iwass_epsilon",
+        "g_ema": "g_smoothing",
+    },
+    "SIREN": {"first_omega": "first_omega_0"},
+    "DeepXDE": {
+        "bc_weight": "loss_weights", "pde_weight": "loss_weights", "neurons": "layer_size",
+    },
+    "RepDistiller": {"temperature": "kd_t"},
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +140,14 @@ def _plain(name: str) -> str:
     return _SYNONYMS.get(known, known)
 
 
-_NUMBERS = [{_plain(k): v for k, v in lib.numbers.items()} for lib in LIBRARIES]
+def _numbers(library: Library) -> dict[str, float]:
+    """Defaults by all names, its own and those that people have for them."""
+    own = {_plain(name): value for name, value in library.numbers.items()}
+    called = _CALLED.get(library.name, {})
+    return {_plain(name): own[_plain(meant)] for name, meant in called.items()} | own
+
+
+_NUMBERS = [_numbers(library) for library in LIBRARIES]
 _WORDS = [{_plain(k): v for k, v in lib.words.items()} for lib in LIBRARIES]
 
 

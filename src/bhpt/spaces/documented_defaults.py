@@ -1,6 +1,7 @@
-"""Defaults that libraries document for their hyper-parameters: facts, with the page they are on.
+"""Defaults that libraries document for their hyper-parameters: facts, with their source.
 
-A hyper-parameter whose page gives no value (it depends on the data, or none is set) is left out.
+Names are the library's own; what else people call them is in `bhpt.spaces.documented`. A
+hyper-parameter that has no default there (it depends on the data, or none is set) is left out.
 """
 
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ class Library:
 
     Attributes:
         name: What people call it.
-        source: The page of its documentation.
+        source: The page of its documentation, or the file of its source, that says so.
         numbers: Default of each numeric hyper-parameter, by its name there.
         words: Default of each that is a word or true/false.
     """
@@ -32,22 +33,27 @@ LIBRARIES = (
             "max_depth": 6, "min_child_weight": 1.0, "max_delta_step": 0.0, "subsample": 1.0,
             "colsample_bytree": 1.0, "colsample_bylevel": 1.0, "colsample_bynode": 1.0,
             "lambda": 1.0, "reg_lambda": 1.0, "alpha": 0.0, "reg_alpha": 0.0, "max_bin": 256,
-            "num_parallel_tree": 1, "scale_pos_weight": 1.0,
+            "num_parallel_tree": 1, "scale_pos_weight": 1.0, "rate_drop": 0.0, "skip_drop": 0.0,
         },
-        {"tree_method": "auto", "grow_policy": "depthwise", "booster": "gbtree"},
+        {
+            "tree_method": "auto", "grow_policy": "depthwise", "booster": "gbtree",
+            "sampling_method": "uniform",
+        },
     ),
     Library(
         "LightGBM",
-        "lightgbm.readthedocs.io, Parameters",
+        "lightgbm.readthedocs.io, Parameters; LGBMClassifier",
         {
             "learning_rate": 0.1, "num_leaves": 31, "min_data_in_leaf": 20,
             "min_child_samples": 20, "min_sum_hessian_in_leaf": 1e-3, "min_child_weight": 1e-3,
-            "bagging_fraction": 1.0, "subsample": 1.0, "bagging_freq": 0,
-            "feature_fraction": 1.0, "colsample_bytree": 1.0, "lambda_l1": 0.0,
-            "reg_alpha": 0.0, "lambda_l2": 0.0, "reg_lambda": 0.0, "min_gain_to_split": 0.0,
-            "max_bin": 255, "path_smooth": 0.0, "drop_rate": 0.1, "cat_smooth": 10.0,
+            "bagging_fraction": 1.0, "subsample": 1.0, "bagging_freq": 0, "subsample_freq": 0,
+            "feature_fraction": 1.0, "feature_fraction_bynode": 1.0, "colsample_bytree": 1.0,
+            "lambda_l1": 0.0, "reg_alpha": 0.0, "lambda_l2": 0.0, "reg_lambda": 0.0,
+            "min_gain_to_split": 0.0, "min_split_gain": 0.0, "max_bin": 255, "path_smooth": 0.0,
+            "drop_rate": 0.1, "skip_drop": 0.5, "max_drop": 50, "top_rate": 0.2,
+            "other_rate": 0.1, "cat_smooth": 10.0, "cat_l2": 10.0, "min_data_in_bin": 3,
         },
-        {"boosting": "gbdt", "boosting_type": "gbdt"},
+        {"boosting": "gbdt", "boosting_type": "gbdt", "extra_trees": "false"},
     ),
     Library(
         "CatBoost",
@@ -56,24 +62,25 @@ LIBRARIES = (
             "learning_rate": 0.03, "depth": 6, "max_depth": 6, "l2_leaf_reg": 3.0,
             "random_strength": 1.0, "bagging_temperature": 1.0, "rsm": 1.0,
             "colsample_bylevel": 1.0, "border_count": 254, "min_data_in_leaf": 1,
-            "max_leaves": 31,
+            "max_leaves": 31, "model_size_reg": 0.5,
         },
-        {"grow_policy": "symmetric_tree"},
+        {"grow_policy": "symmetric_tree", "score_function": "cosine"},
     ),
     Library(
         "scikit-learn HistGradientBoosting",
         "scikit-learn.org, HistGradientBoostingClassifier",
         {
             "learning_rate": 0.1, "max_leaf_nodes": 31, "min_samples_leaf": 20,
-            "l2_regularization": 0.0, "max_features": 1.0, "max_bins": 255,
+            "l2_regularization": 0.0, "max_features": 1.0, "max_bins": 255, "max_iter": 100,
         },
     ),
     Library(
         "scikit-learn GradientBoosting",
         "scikit-learn.org, GradientBoostingClassifier",
         {
-            "learning_rate": 0.1, "subsample": 1.0, "max_depth": 3, "min_samples_split": 2,
-            "min_samples_leaf": 1, "min_impurity_decrease": 0.0, "ccp_alpha": 0.0,
+            "learning_rate": 0.1, "n_estimators": 100, "subsample": 1.0, "max_depth": 3,
+            "min_samples_split": 2, "min_samples_leaf": 1, "min_weight_fraction_leaf": 0.0,
+            "min_impurity_decrease": 0.0, "ccp_alpha": 0.0,
         },
     ),
     Library(
@@ -81,23 +88,38 @@ LIBRARIES = (
         "scikit-learn.org, RandomForestClassifier",
         {
             "n_estimators": 100, "min_samples_split": 2, "min_samples_leaf": 1,
-            "min_impurity_decrease": 0.0, "ccp_alpha": 0.0,
+            "min_weight_fraction_leaf": 0.0, "min_impurity_decrease": 0.0, "ccp_alpha": 0.0,
         },
         {"criterion": "gini", "max_features": "sqrt", "bootstrap": "true"},
     ),
     Library(
-        "scikit-learn SGD",
-        "scikit-learn.org, SGDClassifier and SGDRegressor",
-        {"alpha": 1e-4, "l1_ratio": 0.15, "eta0": 0.01, "power_t": 0.5, "epsilon": 0.1},
+        "scikit-learn SGDClassifier",
+        "scikit-learn.org, SGDClassifier",
+        {
+            "alpha": 1e-4, "l1_ratio": 0.15, "eta0": 0.01, "power_t": 0.5, "epsilon": 0.1,
+            "tol": 1e-3,
+        },
         {"penalty": "l2", "learning_rate": "optimal", "average": "false", "loss": "hinge"},
     ),
     Library(
+        "scikit-learn SGDRegressor",
+        "scikit-learn.org, SGDRegressor",
+        {
+            "alpha": 1e-4, "l1_ratio": 0.15, "eta0": 0.01, "power_t": 0.25, "epsilon": 0.1,
+            "tol": 1e-3,
+        },
+        {
+            "penalty": "l2", "learning_rate": "invscaling", "average": "false",
+            "loss": "squared_error",
+        },
+    ),
+    Library(
         "scikit-learn MLP",
-        "scikit-learn.org, MLPClassifier and MLPRegressor",
+        "scikit-learn.org, MLPClassifier and MLPRegressor; a batch is at most 200",
         {
             "hidden_layer_sizes": 100, "alpha": 1e-4, "batch_size": 200,
             "learning_rate_init": 1e-3, "power_t": 0.5, "momentum": 0.9, "beta_1": 0.9,
-            "beta_2": 0.999, "epsilon": 1e-8,
+            "beta_2": 0.999, "epsilon": 1e-8, "tol": 1e-4,
         },
         {
             "activation": "relu", "solver": "adam", "learning_rate": "constant",
@@ -106,19 +128,19 @@ LIBRARIES = (
     ),
     Library(
         "scikit-learn SVM",
-        "scikit-learn.org, SVC",
+        "scikit-learn.org, SVC and SVR",
         {"c": 1.0, "coef0": 0.0, "degree": 3, "tol": 1e-3, "epsilon": 0.1},
         {"kernel": "rbf", "gamma": "scale"},
     ),
     Library(
         "scikit-learn LogisticRegression",
-        "scikit-learn.org, LogisticRegression",
+        "scikit-learn.org, LogisticRegression; penalty until 1.7",
         {"c": 1.0, "tol": 1e-4, "max_iter": 100},
         {"penalty": "l2", "solver": "lbfgs"},
     ),
     Library(
         "PyTorch Adam",
-        "pytorch.org, torch.optim.Adam and AdamW, torch.nn.Dropout and CrossEntropyLoss",
+        "pytorch.org, torch.optim.Adam; weight decay of AdamW; torch.nn.Dropout, CrossEntropyLoss",
         {
             "lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.01,
             "dropout": 0.5, "label_smoothing": 0.0,
@@ -127,16 +149,17 @@ LIBRARIES = (
     ),
     Library(
         "torchvision",
-        "github.com/pytorch/vision, reference training script of classification",
+        "github.com/pytorch/vision, references/classification/train.py",
         {
             "lr": 0.1, "momentum": 0.9, "weight_decay": 1e-4, "batch_size": 32,
             "label_smoothing": 0.0, "lr_step_size": 30, "lr_gamma": 0.1, "lr_warmup_epochs": 0,
+            "lr_warmup_decay": 0.01, "mixup_alpha": 0.0, "cutmix_alpha": 0.0, "random_erase": 0.0,
         },
         {"opt": "sgd", "lr_scheduler": "steplr"},
     ),
     Library(
         "Keras",
-        "keras.io, Optimizers (Adam, RMSprop), Model.compile, Model.fit and regularizers",
+        "keras.io, optimizers Adam and RMSprop, Model.compile, Model.fit, regularizers L1 and L2",
         {
             "learning_rate": 1e-3, "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7,
             "rho": 0.9, "batch_size": 32, "kernel_regularizer": 0.01, "l1": 0.01, "l2": 0.01,
@@ -145,7 +168,8 @@ LIBRARIES = (
     ),
     Library(
         "Hugging Face",
-        "huggingface.co, TrainingArguments",
+        "huggingface.co, TrainingArguments; BertConfig, whose classifier takes the hidden dropout; "
+        "PEFT, LoraConfig",
         {
             "learning_rate": 5e-5, "weight_decay": 0.0, "adam_beta1": 0.9, "adam_beta2": 0.999,
             "adam_epsilon": 1e-8, "max_grad_norm": 1.0, "num_train_epochs": 3,
@@ -187,7 +211,7 @@ LIBRARIES = (
     ),
     Library(
         "Stable-Baselines3 SAC",
-        "stable-baselines3.readthedocs.io, SAC and TD3",
+        "stable-baselines3.readthedocs.io, SAC; delay and noise of TD3",
         {
             "learning_rate": 3e-4, "buffer_size": 1_000_000, "learning_starts": 100,
             "batch_size": 256, "tau": 0.005, "gamma": 0.99, "train_freq": 1,
@@ -207,7 +231,7 @@ LIBRARIES = (
     ),
     Library(
         "Surprise SVD",
-        "surprise.readthedocs.io, Matrix factorization algorithms",
+        "surprise.readthedocs.io, SVD",
         {
             "n_factors": 100, "n_epochs": 20, "lr_all": 0.005, "reg_all": 0.02,
             "init_mean": 0.0, "init_std_dev": 0.1,
@@ -220,32 +244,34 @@ LIBRARIES = (
         {"factors": 100, "regularization": 0.01, "alpha": 1.0, "iterations": 15},
     ),
     Library(
-        "Lightning",
-        "lightning.ai, Trainer; pytorch-forecasting, TemporalFusionTransformer",
+        "PyTorch Forecasting",
+        "pytorch-forecasting.readthedocs.io, TemporalFusionTransformer; lightning.ai, Trainer",
         {
-            "learning_rate": 1e-3, "accumulate_grad_batches": 1,
-            "hidden_size": 16, "dropout": 0.1, "attention_head_size": 4, "weight_decay": 0.0,
+            "learning_rate": 1e-3, "hidden_size": 16, "lstm_layers": 1, "dropout": 0.1,
+            "attention_head_size": 4, "hidden_continuous_size": 8, "weight_decay": 0.0,
+            "accumulate_grad_batches": 1,
         },
     ),
     Library(
         "diffusers",
-        "huggingface.co, diffusers, unconditional training script",
+        "github.com/huggingface/diffusers, "
+        "examples/unconditional_image_generation/train_unconditional.py",
         {
             "learning_rate": 1e-4, "adam_beta1": 0.95, "adam_beta2": 0.999,
             "adam_weight_decay": 1e-6, "adam_epsilon": 1e-8, "max_grad_norm": 1.0,
             "ema_inv_gamma": 1.0, "ema_power": 0.75, "ema_max_decay": 0.9999,
-            "ema_decay": 0.9999, "lr_warmup_steps": 500, "train_batch_size": 16,
+            "lr_warmup_steps": 500, "train_batch_size": 16, "gradient_accumulation_steps": 1,
         },
         {"lr_scheduler": "cosine"},
     ),
     Library(
         "scikit-learn AdaBoost",
-        "scikit-learn.org, AdaBoostClassifier, whose trees have depth 1",
-        {"learning_rate": 1.0, "n_estimators": 50, "max_depth": 1, "base_depth": 1},
+        "scikit-learn.org, AdaBoostClassifier; max_depth is that of its estimator",
+        {"learning_rate": 1.0, "n_estimators": 50, "max_depth": 1},
     ),
     Library(
         "ranger",
-        "cran.r-project.org, ranger",
+        "cran.r-project.org, ranger, for classification",
         {"num_trees": 500, "min_node_size": 1, "sample_fraction": 1.0},
         {"replace": "true", "splitrule": "gini"},
     ),
@@ -261,8 +287,8 @@ LIBRARIES = (
         "gensim LdaModel",
         "radimrehurek.com/gensim, models.ldamodel",
         {
-            "num_topics": 100, "chunksize": 2000, "decay": 0.5, "kappa": 0.5, "offset": 1.0,
-            "tau0": 1.0, "passes": 1, "iterations": 50, "minimum_probability": 0.01,
+            "num_topics": 100, "chunksize": 2000, "decay": 0.5, "offset": 1.0, "passes": 1,
+            "iterations": 50, "gamma_threshold": 1e-3, "minimum_probability": 0.01,
         },
     ),
     Library(
@@ -293,48 +319,60 @@ LIBRARIES = (
         },
     ),
     Library(
-        "NumPyro and PyMC",
-        "num.pyro.ai, HMC and NUTS; docs.pymc.io, NUTS",
-        {"step_size": 1.0, "target_accept": 0.8, "max_tree_depth": 10},
+        "NumPyro",
+        "num.pyro.ai, HMC and NUTS",
+        {"step_size": 1.0, "target_accept_prob": 0.8, "max_tree_depth": 10},
+    ),
+    Library(
+        "PyMC",
+        "pymc.io, NUTS",
+        {"target_accept": 0.8, "max_treedepth": 10},
     ),
     Library(
         "estool",
-        "github.com/hardmaru/estool, OpenES; github.com/openai/evolution-strategies-starter",
+        "github.com/hardmaru/estool, es.py, OpenES",
         {
-            "sigma": 0.1, "sigma_init": 0.1, "noise_stdev": 0.02, "sigma_decay": 0.999,
-            "learning_rate": 0.01, "stepsize": 0.01, "lr_decay": 0.9999, "weight_decay": 0.01,
-            "l2coeff": 0.005, "popsize": 256,
+            "sigma_init": 0.1, "sigma_decay": 0.999, "sigma_limit": 0.01, "learning_rate": 0.01,
+            "learning_rate_decay": 0.9999, "learning_rate_limit": 1e-3, "weight_decay": 0.01,
+            "popsize": 256,
         },
-        {"antithetic": "false", "rank_fitness": "true"},
+        {"antithetic": "false", "rank_fitness": "true", "forget_best": "true"},
+    ),
+    Library(
+        "OpenAI evolution strategies",
+        "github.com/openai/evolution-strategies-starter, configurations/humanoid.json",
+        {"noise_stdev": 0.02, "l2coeff": 0.005, "stepsize": 0.01, "ac_noise_std": 0.01},
     ),
     Library(
         "differential evolution",
-        "docs.scipy.org, scipy.optimize.differential_evolution; mutation is drawn from 0.5 to 1",
+        "docs.scipy.org, differential_evolution; mutation is drawn from 0.5 to 1",
         {"popsize": 15, "mutation": 0.75, "recombination": 0.7, "tol": 0.01},
         {"strategy": "best1bin"},
     ),
     Library(
         "PySwarms",
-        "pyswarms.readthedocs.io, global-best PSO as in its basic example",
+        "pyswarms.readthedocs.io, GlobalBestPSO, the example",
         {"c1": 0.5, "c2": 0.3, "w": 0.9, "n_particles": 10},
     ),
     Library(
         "pyswarm",
         "pythonhosted.org/pyswarm, pso",
-        {"swarm_size": 100, "omega": 0.5, "phi_p": 0.5, "phi_g": 0.5},
+        {"swarmsize": 100, "omega": 0.5, "phip": 0.5, "phig": 0.5},
     ),
     Library(
         "DEAP",
-        "deap.readthedocs.io, the one-max example",
+        "github.com/DEAP/deap, examples/ga/onemax.py",
         {"cxpb": 0.5, "mutpb": 0.2, "tournsize": 3, "indpb": 0.05},
     ),
     Library(
         "Ultralytics YOLO",
-        "docs.ultralytics.com, Configuration, train settings",
+        "docs.ultralytics.com, Configuration; ultralytics/cfg/default.yaml",
         {
             "lr0": 0.01, "lrf": 0.01, "momentum": 0.937, "weight_decay": 5e-4,
             "warmup_epochs": 3.0, "warmup_momentum": 0.8, "box": 7.5, "cls": 0.5, "dfl": 1.5,
-            "hsv_h": 0.015, "hsv_s": 0.7, "hsv_v": 0.4, "batch": 16,
+            "hsv_h": 0.015, "hsv_s": 0.7, "hsv_v": 0.4, "degrees": 0.0, "translate": 0.1,
+            "scale": 0.5, "shear": 0.0, "fliplr": 0.5, "flipud": 0.0, "mosaic": 1.0,
+            "mixup": 0.0, "copy_paste": 0.0, "batch": 16, "warmup_bias_lr": 0.1,
         },
     ),
     Library(
@@ -344,15 +382,16 @@ LIBRARIES = (
     ),
     Library(
         "SimCLR",
-        "github.com/google-research/simclr, flags of run.py",
+        "github.com/google-research/simclr, tf2/run.py",
         {
             "learning_rate": 0.3, "temperature": 0.1, "weight_decay": 1e-6, "warmup_epochs": 10,
             "train_batch_size": 512, "momentum": 0.9, "proj_out_dim": 128,
         },
+        {"optimizer": "lars"},
     ),
     Library(
         "GPyTorch",
-        "docs.gpytorch.ai, simple regression: Adam at 0.1, raw parameters at 0",
+        "docs.gpytorch.ai, GP regression tutorial; kernels start at softplus(0)",
         {"lr": 0.1, "lengthscale": 0.693, "outputscale": 0.693, "noise": 0.693},
     ),
     Library(
@@ -362,7 +401,7 @@ LIBRARIES = (
     ),
     Library(
         "scikit-learn kernel approximation",
-        "scikit-learn.org, RBFSampler and Nystroem before a linear SVM",
+        "scikit-learn.org, RBFSampler and Nystroem; LinearSVC; SGDClassifier",
         {"gamma": 1.0, "n_components": 100, "c": 1.0, "alpha": 1e-4},
     ),
     Library(
@@ -373,42 +412,52 @@ LIBRARIES = (
     ),
     Library(
         "Flower",
-        "flower.ai, strategies FedAvg, FedAvgM and FedAdam",
+        "flower.ai, strategies FedAvg, FedAvgM and FedAdam; examples/quickstart-pytorch",
         {
-            "fraction_fit": 1.0, "server_lr": 1.0, "server_momentum": 0.0, "eta": 0.1,
-            "eta_l": 0.1, "client_lr": 0.1, "beta_1": 0.9, "beta_2": 0.99, "tau": 1e-9,
-            "local_epochs": 1,
+            "fraction_fit": 1.0, "server_learning_rate": 1.0, "server_momentum": 0.0, "eta": 0.1,
+            "eta_l": 0.1, "beta_1": 0.9, "beta_2": 0.99, "tau": 1e-9, "local_epochs": 1,
         },
     ),
     Library(
         "TensorFlow Privacy",
-        "tensorflow.org, privacy, tutorial on MNIST; Opacus' MNIST example",
+        "github.com/tensorflow/privacy, tutorials/mnist_dpsgd_tutorial.py",
         {
-            "l2_norm_clip": 1.0, "clip": 1.0, "noise_multiplier": 1.1, "learning_rate": 0.15,
-            "lot_size": 256,
+            "l2_norm_clip": 1.0, "noise_multiplier": 1.1, "learning_rate": 0.15,
+            "batch_size": 256,
         },
     ),
     Library(
-        "FTRL",
-        "keras.io, Ftrl; β as McMahan et al. advise",
+        "Opacus",
+        "github.com/pytorch/opacus, examples/mnist.py",
+        {"lr": 0.1, "sigma": 1.0, "max_per_sample_grad_norm": 1.0, "batch_size": 64},
+    ),
+    Library(
+        "Keras Ftrl",
+        "keras.io, Ftrl",
         {
-            "learning_rate": 1e-3, "learning_rate_power": -0.5, "beta": 1.0,
-            "initial_accumulator_value": 0.1, "l1": 0.0, "l2": 0.0,
+            "learning_rate": 1e-3, "learning_rate_power": -0.5,
+            "initial_accumulator_value": 0.1, "l1_regularization_strength": 0.0,
+            "l2_regularization_strength": 0.0, "beta": 0.0,
         },
+    ),
+    Library(
+        "datatable Ftrl",
+        "datatable.readthedocs.io, models.Ftrl",
+        {"alpha": 0.005, "beta": 1.0, "lambda1": 0.0, "lambda2": 0.0, "nbins": 1_000_000},
     ),
     Library(
         "Vowpal Wabbit",
         "vowpalwabbit.org, command-line arguments",
-        {"learning_rate": 0.5, "power_t": 0.5, "bits": 18, "b": 18, "l1": 0.0, "l2": 0.0},
+        {"learning_rate": 0.5, "power_t": 0.5, "bit_precision": 18, "l1": 0.0, "l2": 0.0},
     ),
     Library(
         "LightFM",
         "making.lyst.com/lightfm, LightFM",
         {
             "no_components": 10, "learning_rate": 0.05, "rho": 0.95, "item_alpha": 0.0,
-            "user_alpha": 0.0, "max_sampled": 10,
+            "user_alpha": 0.0, "max_sampled": 10, "epsilon": 1e-6,
         },
-        {"loss": "logistic"},
+        {"loss": "logistic", "learning_schedule": "adagrad"},
     ),
     Library(
         "implicit BPR",
@@ -422,16 +471,21 @@ LIBRARIES = (
     ),
     Library(
         "RotatE",
-        "github.com/DeepGraphLearning/KnowledgeGraphEmbedding, run.py; PyKEEN's TransE",
+        "github.com/DeepGraphLearning/KnowledgeGraphEmbedding, codes/run.py",
         {
             "learning_rate": 1e-4, "gamma": 12.0, "adversarial_temperature": 1.0,
             "negative_sample_size": 128, "batch_size": 1024, "hidden_dim": 500,
-            "regularization": 0.0, "embedding_dim": 50, "margin": 1.0, "num_negatives": 1,
+            "regularization": 0.0,
         },
     ),
     Library(
+        "PyKEEN",
+        "pykeen.readthedocs.io, TransE, MarginRankingLoss, BasicNegativeSampler",
+        {"embedding_dim": 50, "margin": 1.0, "num_negs_per_pos": 1},
+    ),
+    Library(
         "FT-Transformer",
-        "github.com/yandex-research/rtdl, FTTransformer.make_default",
+        "github.com/yandex-research/rtdl, FTTransformer.make_default and its optimizer",
         {
             "lr": 1e-4, "weight_decay": 1e-5, "d_token": 192, "n_blocks": 3,
             "attention_dropout": 0.2, "ffn_dropout": 0.1, "residual_dropout": 0.0,
@@ -439,67 +493,83 @@ LIBRARIES = (
     ),
     Library(
         "PyTorch Geometric",
-        "github.com/pyg-team/pytorch_geometric, examples gcn.py and appnp of the papers",
+        "github.com/pyg-team/pytorch_geometric, examples/gcn.py, benchmark/citation: appnp, gat",
         {
             "lr": 0.01, "weight_decay": 5e-4, "hidden_channels": 16, "dropout": 0.5,
-            "teleport": 0.1, "alpha": 0.1, "heads": 8,
+            "alpha": 0.1, "heads": 8,
         },
     ),
     Library(
         "DCGAN",
-        "pytorch.org, DCGAN tutorial and example",
+        "pytorch.org, DCGAN tutorial",
         {
-            "lr": 2e-4, "g_lr": 2e-4, "d_lr": 2e-4, "beta1": 0.5, "beta2": 0.999, "ngf": 64,
-            "ndf": 64, "nz": 100, "batch_size": 128,
+            "lr": 2e-4, "beta1": 0.5, "beta2": 0.999, "ngf": 64, "ndf": 64, "nz": 100,
+            "batch_size": 128,
         },
     ),
     Library(
-        "StyleGAN and ProGAN",
-        "github.com/tkarras/progressive_growing_of_gans; github.com/NVlabs/stylegan2-ada-pytorch",
-        {"drift": 1e-3, "g_lr": 1e-3, "d_lr": 1e-3, "beta1": 0.0, "beta2": 0.99, "g_ema": 0.999},
+        "ProGAN",
+        "github.com/tkarras/progressive_growing_of_gans, config.py",
+        {
+            "g_learning_rate_max": 1e-3, "d_learning_rate_max": 1e-3, "adam_beta1": 0.0,
+            "adam_beta2": 0.99, "g_smoothing": 0.999, "iwass_lambda": 10.0,
+            "iwass_epsilon": 1e-3, "d_training_repeats": 1,
+        },
     ),
     Library(
         "pycox",
-        "github.com/havakv/pycox, CoxPH notebook",
+        "github.com/havakv/pycox, examples/cox-ph.ipynb",
         {"lr": 0.01, "num_nodes": 32, "dropout": 0.1, "batch_size": 256},
     ),
     Library(
         "SIREN",
-        "github.com/vsitzmann/siren, image fitting",
-        {"omega_0": 30.0, "first_omega": 30.0, "hidden_features": 256, "lr": 1e-4},
+        "github.com/vsitzmann/siren, experiment_scripts/train_img.py, modules.py, notebook",
+        {"omega_0": 30.0, "first_omega_0": 30.0, "hidden_features": 256, "lr": 1e-4},
     ),
     Library(
         "DeepXDE",
-        "deepxde.readthedocs.io, examples: Adam at 0.001, all parts of the loss at weight 1",
-        {"lr": 1e-3, "bc_weight": 1.0, "pde_weight": 1.0, "neurons": 20},
+        "github.com/lululxvi/deepxde, examples/pinn_forward; width of Burgers.py",
+        {"lr": 1e-3, "loss_weights": 1.0, "layer_size": 20},
+        {"activation": "tanh"},
     ),
     Library(
-        "grokking",
-        "github.com/openai/grok and github.com/neelnanda-io/Grokking",
+        "grok",
+        "github.com/openai/grok, grok/training.py",
         {
-            "lr": 1e-3, "weight_decay": 1.0, "beta1": 0.9, "beta2": 0.98, "n_layers": 2,
-            "d_model": 128, "n_heads": 4,
+            "max_lr": 1e-3, "weight_decay": 0.0, "beta1": 0.9, "beta2": 0.98, "n_layers": 2,
+            "d_model": 128, "n_heads": 4, "dropout": 0.0, "warmup_steps": 10,
         },
     ),
     Library(
-        "distillation",
-        "github.com/HobbitLong/RepDistiller, train_student.py",
-        {"temperature": 4.0, "alpha": 0.9, "learning_rate": 0.05, "momentum": 0.9},
+        "grokking of modular addition",
+        "github.com/neelnanda-io/Grokking, the notebook",
+        {
+            "lr": 1e-3, "weight_decay": 1.0, "beta1": 0.9, "beta2": 0.98, "num_layers": 1,
+            "d_model": 128, "num_heads": 4,
+        },
+    ),
+    Library(
+        "RepDistiller",
+        "github.com/HobbitLong/RepDistiller, train_student.py; weights as its README runs it",
+        {
+            "kd_t": 4.0, "alpha": 0.9, "learning_rate": 0.05, "momentum": 0.9,
+            "weight_decay": 5e-4, "batch_size": 64, "lr_decay_rate": 0.1,
+        },
     ),
     Library(
         "Keras LSTM",
-        "keras.io, LSTM",
+        "keras.io, LSTM; tensorflow.org, BasicLSTMCell",
         {"dropout": 0.0, "recurrent_dropout": 0.0, "forget_bias": 1.0},
         {"unit_forget_bias": "true", "activation": "tanh"},
     ),
     Library(
         "U-Net",
-        "github.com/mateuszbuda/brain-segmentation-pytorch",
+        "github.com/mateuszbuda/brain-segmentation-pytorch, train.py and unet.py",
         {"lr": 1e-4, "init_features": 32, "batch_size": 16},
     ),
     Library(
         "CleanRL PPO",
-        "docs.cleanrl.dev, ppo.py",
+        "github.com/vwxyzjn/cleanrl, cleanrl/ppo.py",
         {
             "learning_rate": 2.5e-4, "num_steps": 128, "gamma": 0.99, "gae_lambda": 0.95,
             "num_minibatches": 4, "update_epochs": 4, "clip_coef": 0.2, "ent_coef": 0.01,
@@ -509,24 +579,27 @@ LIBRARIES = (
     ),
     Library(
         "Prophet",
-        "facebook.github.io/prophet, Diagnostics",
+        "facebook.github.io/prophet, Prophet",
         {
             "changepoint_prior_scale": 0.05, "seasonality_prior_scale": 10.0,
             "holidays_prior_scale": 10.0, "changepoint_range": 0.8, "n_changepoints": 25,
         },
+        {"seasonality_mode": "additive"},
     ),
     Library(
         "timm",
         "github.com/huggingface/pytorch-image-models, train.py",
         {
-            "lr": 0.1, "momentum": 0.9, "weight_decay": 2e-5, "warmup_epochs": 5,
-            "smoothing": 0.1, "drop": 0.0, "batch_size": 128, "mixup": 0.0,
+            "lr_base": 0.1, "momentum": 0.9, "weight_decay": 2e-5, "warmup_epochs": 5,
+            "smoothing": 0.1, "drop": 0.0, "batch_size": 128, "mixup": 0.0, "cutmix": 0.0,
+            "reprob": 0.0, "color_jitter": 0.4, "hflip": 0.5, "model_ema_decay": 0.9998,
+            "decay_rate": 0.1,
         },
         {"opt": "sgd", "sched": "cosine"},
     ),
     Library(
         "fairseq",
-        "fairseq.readthedocs.io, translation with the Transformer",
+        "github.com/facebookresearch/fairseq, examples/translation, Transformer of IWSLT'14",
         {
             "lr": 5e-4, "warmup_updates": 4000, "dropout": 0.3, "weight_decay": 1e-4,
             "label_smoothing": 0.1, "clip_norm": 0.0, "max_tokens": 4096,
