@@ -62,7 +62,8 @@ def test_the_same_name_has_another_default_beside_other_names() -> None:
 
 
 def test_many_libraries_do_not_blur_a_space_that_is_clearly_of_one() -> None:
-    found = documented(("learning_rate", "max_depth", "min_child_weight", "colsample_bytree"))
+    names = ("learning_rate", "max_depth", "min_child_weight", "colsample_bytree", "reg_lambda")
+    found = documented(names)
     boosting = [lib.name in ("XGBoost", "LightGBM") for lib in LIBRARIES]
     assert library_weights(tuple(found))[boosting].sum() > 0.8
 

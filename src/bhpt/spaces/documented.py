@@ -24,6 +24,8 @@ _SYNONYMS = {
     "base_lr": "learning_rate",
     "lr_base": "learning_rate",
     "max_lr": "learning_rate",
+    "blr": "learning_rate",
+    "learn_rate": "learning_rate",
     "wd": "weight_decay",
     "adam_weight_decay": "weight_decay",
     "bs": "batch_size",
@@ -45,8 +47,6 @@ _SYNONYMS = {
     "smoothing": "label_smoothing",
     "clip_norm": "max_grad_norm",
     "grad_clip_norm": "max_grad_norm",
-    "lambda_": "lambda",
-    "l_rate": "learning_rate",
     "lr_g": "g_lr",
     "generator_lr": "g_lr",
     "lr_d": "d_lr",
@@ -91,6 +91,9 @@ _SYNONYMS = {
     "grad_norm_clip": "max_grad_norm",
     "gradient_clip_val": "max_grad_norm",
     "clipnorm": "max_grad_norm",
+    "gradient_clipping": "max_grad_norm",
+    "lambda_": "lambda",
+    "l_rate": "learning_rate",
 }
 # what people call hyper-parameters of one library, and its own name for them
 _CALLED = {
@@ -117,6 +120,7 @@ _CALLED = {
         "bc_weight": "loss_weights", "pde_weight": "loss_weights", "neurons": "layer_size",
     },
     "RepDistiller": {"temperature": "kd_t"},
+    "MoCo": {"temperature": "moco_t"},
 }  # fmt: skip
 
 

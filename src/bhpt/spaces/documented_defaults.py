@@ -605,5 +605,298 @@ LIBRARIES = (
             "label_smoothing": 0.1, "clip_norm": 0.0, "max_tokens": 4096,
         },
     ),
+    Library(
+        "scikit-learn trees",
+        "scikit-learn.org, DecisionTreeClassifier",
+        {
+            "min_samples_split": 2, "min_samples_leaf": 1, "min_weight_fraction_leaf": 0.0,
+            "min_impurity_decrease": 0.0, "ccp_alpha": 0.0,
+        },
+        {"criterion": "gini", "splitter": "best"},
+    ),
+    Library(
+        "scikit-learn ExtraTrees",
+        "scikit-learn.org, ExtraTreesClassifier",
+        {
+            "n_estimators": 100, "min_samples_split": 2, "min_samples_leaf": 1,
+            "min_weight_fraction_leaf": 0.0, "min_impurity_decrease": 0.0, "ccp_alpha": 0.0,
+        },
+        {"criterion": "gini", "max_features": "sqrt", "bootstrap": "false"},
+    ),
+    Library(
+        "scikit-learn Bagging",
+        "scikit-learn.org, BaggingClassifier",
+        {"n_estimators": 10, "max_features": 1.0},
+        {"bootstrap": "true", "bootstrap_features": "false"},
+    ),
+    Library(
+        "scikit-learn neighbours",
+        "scikit-learn.org, KNeighborsClassifier",
+        {"n_neighbors": 5, "leaf_size": 30, "p": 2},
+        {"weights": "uniform", "metric": "minkowski", "algorithm": "auto"},
+    ),
+    Library(
+        "scikit-learn linear models",
+        "scikit-learn.org, ElasticNet, Lasso and Ridge",
+        {"alpha": 1.0, "l1_ratio": 0.5, "tol": 1e-4, "max_iter": 1000},
+        {"selection": "cyclic", "fit_intercept": "true"},
+    ),
+    Library(
+        "scikit-learn BayesianRidge",
+        "scikit-learn.org, BayesianRidge",
+        {"alpha_1": 1e-6, "alpha_2": 1e-6, "lambda_1": 1e-6, "lambda_2": 1e-6, "tol": 1e-3},
+    ),
+    Library(
+        "scikit-learn HuberRegressor",
+        "scikit-learn.org, HuberRegressor",
+        {"epsilon": 1.35, "alpha": 1e-4, "max_iter": 100, "tol": 1e-5},
+    ),
+    Library(
+        "scikit-learn nu-SVM",
+        "scikit-learn.org, NuSVC and OneClassSVM",
+        {"nu": 0.5, "coef0": 0.0, "degree": 3, "tol": 1e-3},
+        {"kernel": "rbf", "gamma": "scale"},
+    ),
+    Library(
+        "scikit-learn naive Bayes",
+        "scikit-learn.org, MultinomialNB",
+        {"alpha": 1.0},
+        {"fit_prior": "true"},
+    ),
+    Library(
+        "scikit-learn TfidfVectorizer",
+        "scikit-learn.org, TfidfVectorizer",
+        {"min_df": 1, "max_df": 1.0},
+        {"norm": "l2", "use_idf": "true", "sublinear_tf": "false", "analyzer": "word"},
+    ),
+    Library(
+        "scikit-learn KMeans",
+        "scikit-learn.org, KMeans and MiniBatchKMeans",
+        {
+            "n_clusters": 8, "tol": 1e-4, "max_iter": 300, "batch_size": 1024,
+            "reassignment_ratio": 0.01,
+        },
+        {"algorithm": "lloyd"},
+    ),
+    Library(
+        "scikit-learn DBSCAN",
+        "scikit-learn.org, DBSCAN",
+        {"eps": 0.5, "min_samples": 5, "leaf_size": 30},
+        {"metric": "euclidean"},
+    ),
+    Library(
+        "scikit-learn NMF",
+        "scikit-learn.org, NMF",
+        {"alpha_w": 0.0, "l1_ratio": 0.0, "tol": 1e-4, "max_iter": 200},
+        {"solver": "cd", "beta_loss": "frobenius"},
+    ),
+    Library(
+        "scikit-learn TSNE",
+        "scikit-learn.org, TSNE",
+        {"perplexity": 30.0, "early_exaggeration": 12.0, "angle": 0.5, "max_iter": 1000},
+        {"init": "pca", "metric": "euclidean"},
+    ),
+    Library(
+        "scikit-learn IsolationForest",
+        "scikit-learn.org, IsolationForest",
+        {"n_estimators": 100, "max_features": 1.0},
+        {"bootstrap": "false"},
+    ),
+    Library(
+        "scikit-learn BernoulliRBM",
+        "scikit-learn.org, BernoulliRBM",
+        {"n_components": 256, "learning_rate": 0.1, "batch_size": 10, "n_iter": 10},
+    ),
+    Library(
+        "dual annealing",
+        "docs.scipy.org, dual_annealing; temperatures depend on the objective",
+        {"restart_temp_ratio": 2e-5, "visit": 2.62, "accept": -5.0, "maxiter": 1000},
+    ),
+    Library(
+        "gplearn",
+        "gplearn.readthedocs.io, SymbolicRegressor",
+        {
+            "population_size": 1000, "generations": 20, "tournament_size": 20,
+            "parsimony_coefficient": 1e-3, "p_crossover": 0.9, "p_subtree_mutation": 0.01,
+            "p_hoist_mutation": 0.01, "p_point_mutation": 0.01,
+        },
+        {"init_method": "half_and_half"},
+    ),
+    Library(
+        "NGBoost",
+        "github.com/stanfordmlgroup/ngboost, NGBRegressor",
+        {"n_estimators": 500, "learning_rate": 0.01, "minibatch_frac": 1.0, "col_sample": 1.0},
+        {"natural_gradient": "true"},
+    ),
+    Library(
+        "Spark trees",
+        "spark.apache.org, pyspark.ml.classification.GBTClassifier",
+        {
+            "max_depth": 5, "max_bins": 32, "min_instances_per_node": 1, "min_info_gain": 0.0,
+            "max_iter": 20, "step_size": 0.1, "subsampling_rate": 1.0,
+        },
+        {"feature_subset_strategy": "all"},
+    ),
+    Library(
+        "R gbm",
+        "cran.r-project.org, gbm",
+        {
+            "n_trees": 100, "interaction_depth": 1, "n_minobsinnode": 10, "shrinkage": 0.1,
+            "bag_fraction": 0.5,
+        },
+    ),
+    Library(
+        "UMAP",
+        "umap-learn.readthedocs.io, UMAP",
+        {
+            "n_neighbors": 15, "min_dist": 0.1, "spread": 1.0, "learning_rate": 1.0,
+            "set_op_mix_ratio": 1.0, "local_connectivity": 1.0, "repulsion_strength": 1.0,
+            "negative_sample_rate": 5, "n_components": 2,
+        },
+        {"metric": "euclidean", "init": "spectral"},
+    ),
+    Library(
+        "fastText classification",
+        "fasttext.cc, options of the supervised model",
+        {
+            "lr": 0.1, "dim": 100, "ws": 5, "word_ngrams": 1, "min_count": 1, "minn": 0,
+            "maxn": 0, "bucket": 2_000_000, "t": 1e-4, "lr_update_rate": 100,
+        },
+        {"loss": "softmax"},
+    ),
+    Library(
+        "GloVe",
+        "github.com/stanfordnlp/GloVe, demo.sh",
+        {"vector_size": 50, "window_size": 15, "x_max": 10, "vocab_min_count": 5, "max_iter": 15},
+    ),
+    Library(
+        "node2vec",
+        "github.com/aditya-grover/node2vec, src/main.py",
+        {
+            "dimensions": 128, "walk_length": 80, "num_walks": 10, "window_size": 10, "p": 1.0,
+            "q": 1.0,
+        },
+    ),
+    Library(
+        "PyTorch SGD",
+        "pytorch.org, torch.optim.SGD",
+        {"lr": 1e-3, "momentum": 0.0, "dampening": 0.0, "weight_decay": 0.0},
+        {"nesterov": "false"},
+    ),
+    Library(
+        "PyTorch RMSprop",
+        "pytorch.org, torch.optim.RMSprop",
+        {"lr": 0.01, "alpha": 0.99, "eps": 1e-8, "weight_decay": 0.0, "momentum": 0.0},
+        {"centered": "false"},
+    ),
+    Library(
+        "Lion",
+        "github.com/lucidrains/lion-pytorch, lion_pytorch/lion_pytorch.py",
+        {"lr": 1e-4, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.0},
+    ),
+    Library(
+        "minGPT",
+        "github.com/karpathy/minGPT, mingpt/trainer.py",
+        {
+            "learning_rate": 3e-4, "beta1": 0.9, "beta2": 0.95, "weight_decay": 0.1,
+            "grad_norm_clip": 1.0, "batch_size": 64,
+        },
+    ),
+    Library(
+        "spaCy",
+        "github.com/explosion/spaCy, spacy/default_config.cfg",
+        {
+            "learn_rate": 1e-3, "beta1": 0.9, "beta2": 0.999, "l2": 0.01, "eps": 1e-8,
+            "grad_clip": 1.0, "dropout": 0.1, "warmup_steps": 250, "accumulate_gradient": 1,
+            "patience": 1600,
+        },
+        {"l2_is_weight_decay": "true", "use_averages": "false"},
+    ),
+    Library(
+        "TRL DPO",
+        "huggingface.co, TRL, DPOConfig",
+        {"beta": 0.1},
+        {"loss_type": "sigmoid"},
+    ),
+    Library(
+        "TabNet",
+        "github.com/dreamquark-ai/tabnet, pytorch_tabnet/abstract_model.py",
+        {
+            "n_d": 8, "n_a": 8, "n_steps": 3, "gamma": 1.3, "n_independent": 2, "n_shared": 2,
+            "momentum": 0.02, "lambda_sparse": 1e-3, "clip_value": 1, "lr": 0.02,
+            "cat_emb_dim": 1,
+        },
+        {"mask_type": "sparsemax"},
+    ),
+    Library(
+        "DeepCTR",
+        "deepctr-torch.readthedocs.io, DeepFM, DCN and xDeepFM",
+        {
+            "l2_reg_linear": 1e-5, "l2_reg_embedding": 1e-5, "l2_reg_dnn": 0.0,
+            "init_std": 1e-4, "dnn_dropout": 0.0,
+        },
+        {"dnn_activation": "relu", "dnn_use_bn": "false"},
+    ),
+    Library(
+        "GluonTS DeepAR",
+        "ts.gluon.ai, torch DeepAREstimator",
+        {"num_layers": 2, "hidden_size": 40, "lr": 1e-3, "weight_decay": 1e-8},
+    ),
+    Library(
+        "scvi-tools",
+        "docs.scvi-tools.org, SCVI",
+        {"n_hidden": 128, "n_latent": 10, "n_layers": 1, "dropout_rate": 0.1},
+    ),
+    Library(
+        "detectron2",
+        "github.com/facebookresearch/detectron2, detectron2/config/defaults.py",
+        {
+            "base_lr": 1e-3, "momentum": 0.9, "weight_decay": 1e-4, "gamma": 0.1,
+            "warmup_factor": 1e-3, "warmup_iters": 1000, "ims_per_batch": 16,
+        },
+        {"nesterov": "false", "warmup_method": "linear"},
+    ),
+    Library(
+        "nnU-Net",
+        "github.com/MIC-DKFZ/nnUNet, nnunetv2/training/nnUNetTrainer/nnUNetTrainer.py",
+        {"initial_lr": 0.01, "weight_decay": 3e-5, "oversample_foreground_percent": 0.33},
+    ),
+    Library(
+        "Pytorch-UNet",
+        "github.com/milesial/Pytorch-UNet, train.py",
+        {
+            "learning_rate": 1e-5, "weight_decay": 1e-8, "momentum": 0.999,
+            "gradient_clipping": 1.0, "batch_size": 1, "img_scale": 0.5,
+        },
+    ),
+    Library(
+        "MoCo",
+        "github.com/facebookresearch/moco, main_moco.py",
+        {"moco_dim": 128, "moco_k": 65_536, "moco_m": 0.999, "moco_t": 0.07},
+    ),
+    Library(
+        "MAE",
+        "github.com/facebookresearch/mae, main_finetune.py",
+        {"blr": 1e-3, "weight_decay": 0.05, "layer_decay": 0.75, "min_lr": 1e-6},
+    ),
+    Library(
+        "RLlib PPO",
+        "docs.ray.io, RLlib, PPOConfig",
+        {
+            "lr": 5e-5, "train_batch_size": 4000, "num_epochs": 30, "num_sgd_iter": 30,
+            "minibatch_size": 128, "sgd_minibatch_size": 128, "lambda": 1.0, "kl_coeff": 0.2,
+            "kl_target": 0.01, "vf_loss_coeff": 1.0, "entropy_coeff": 0.0, "clip_param": 0.3,
+            "vf_clip_param": 10.0,
+        },
+    ),
+    Library(
+        "ML-Agents PPO",
+        "github.com/Unity-Technologies/ml-agents, Training Configuration File",
+        {
+            "batch_size": 1024, "buffer_size": 10_240, "learning_rate": 3e-4, "beta": 5e-3,
+            "epsilon": 0.2, "lambd": 0.95, "num_epoch": 3,
+        },
+        {"learning_rate_schedule": "linear"},
+    ),
 )  # fmt: skip
 """The libraries whose defaults are known."""
