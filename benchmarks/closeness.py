@@ -1,0 +1,56 @@
+"""How far documented defaults reach, and what closeness to them says of how configurations end.
+
+`python -m benchmarks.closeness runs/tables` prints, for each kind of tables in a folder, the share
+of hyper-parameters that have a default and the rank correlation of closeness with the best loss.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from bhpt.beliefs.experts import closeness_to_defaults
+from bhpt.bench.catalogue import in_folder, load
+from bhpt.bench.tasks import Task
+from bhpt.spaces.tokens import column
+
+_FLAT = 1e-12
+
+
+def agreement(task: Task) -> float:
+    """Rank correlation of closeness with how arms end; 0 where one of them is the same for all."""
+    finite = np.where(np.isfinite(task.losses), task.losses, np.inf)
+    ends = np.minimum(finite.min(axis=1), task.untrained)
+    close = closeness_to_defaults(task.tokens)
+    if np.ptp(close) < _FLAT or np.ptp(ends) == 0:
+        return 0.0
+    return float(spearmanr(close, -ends)[0])
+
+
+def covered(task: Task) -> list[bool]:
+    """Which hyper-parameters of a task have a documented default."""
+    return [bool(found) for found in task.tokens[:, :, column("has_default")].max(axis=0)]
+
+
+def main(folder: Path) -> None:
+    kinds: dict[str, list[tuple[float, list[bool]]]] = {}
+    for name in in_folder(folder):
+        task = load(name, 0, folder)
+        kinds.setdefault(task.kind or "unknown", []).append((agreement(task), covered(task)))
+    means = []
+    every: list[bool] = []
+    for kind, found in sorted(kinds.items()):
+        means.append(float(np.mean([one for one, _ in found])))
+        has = [one for _, parts in found for one in parts]
+        every += has
+        print(f"{kind:24s} {len(found):4d} tables, {np.mean(has):4.0%} have one: {means[-1]:.2f}")
+    spread = 1.96 * float(np.std(means, ddof=1)) / len(means) ** 0.5 if len(means) > 1 else 0.0
+    print(
+        f"all: {np.mean(every):.1%} of {len(every)} with a default; closeness and how arms end "
+        f"{np.mean(means):.3f} ± {spread:.3f} over {len(means)} kinds"
+    )
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
