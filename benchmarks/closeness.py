@@ -13,16 +13,28 @@ from scipy.stats import spearmanr
 from bhpt.beliefs.experts import closeness_to_defaults
 from bhpt.bench.catalogue import in_folder, load
 from bhpt.bench.tasks import Task
+from bhpt.domain import FloatArray, Misuse
 from bhpt.spaces.tokens import column
 
 _FLAT = 1e-12
+
+
+def tokens(task: Task) -> FloatArray:
+    """What is said of each value of each configuration, [K, N, F].
+
+    Raises:
+        Misuse: The table says nothing of its configurations.
+    """
+    if task.tokens is None:
+        raise Misuse(f"task {task.name}: no configurations")
+    return task.tokens
 
 
 def agreement(task: Task) -> float:
     """Rank correlation of closeness with how arms end; 0 where one of them is the same for all."""
     finite = np.where(np.isfinite(task.losses), task.losses, np.inf)
     ends = np.minimum(finite.min(axis=1), task.untrained)
-    close = closeness_to_defaults(task.tokens)
+    close = closeness_to_defaults(tokens(task))
     if np.ptp(close) < _FLAT or np.ptp(ends) == 0:
         return 0.0
     return float(spearmanr(close, -ends)[0])
@@ -30,7 +42,7 @@ def agreement(task: Task) -> float:
 
 def covered(task: Task) -> list[bool]:
     """Which hyper-parameters of a task have a documented default."""
-    return [bool(found) for found in task.tokens[:, :, column("has_default")].max(axis=0)]
+    return [bool(found) for found in tokens(task)[:, :, column("has_default")].max(axis=0)]
 
 
 def main(folder: Path) -> None:
