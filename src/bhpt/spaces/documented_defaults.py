@@ -898,5 +898,34 @@ LIBRARIES = (
         },
         {"learning_rate_schedule": "linear"},
     ),
+    Library(
+        "RecBole",
+        "github.com/RUCAIBox/RecBole, recbole/properties/overall.yaml",
+        {
+            "learning_rate": 1e-3, "train_batch_size": 2048, "weight_decay": 0.0,
+            "stopping_step": 10,
+        },
+        {"learner": "adam"},
+    ),
+    Library(
+        "MMDetection",
+        "github.com/open-mmlab/mmdetection, configs/_base_/schedules/schedule_1x.py",
+        {"lr": 0.02, "momentum": 0.9, "weight_decay": 1e-4, "gamma": 0.1, "start_factor": 1e-3},
+    ),
+    Library(
+        "fastai",
+        "docs.fast.ai, Learner",
+        {"lr": 1e-3, "moms": 0.95},
+        {"wd_bn_bias": "false", "train_bn": "true"},
+    ),
+    Library(
+        "HDBSCAN",
+        "scikit-learn.org, HDBSCAN",
+        {
+            "min_cluster_size": 5, "cluster_selection_epsilon": 0.0, "alpha": 1.0,
+            "leaf_size": 40,
+        },
+        {"metric": "euclidean", "cluster_selection_method": "eom"},
+    ),
 )  # fmt: skip
 """The libraries whose defaults are known."""
