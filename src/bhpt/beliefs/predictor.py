@@ -10,7 +10,7 @@ Notation:
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -55,6 +55,15 @@ class Ends(Protocol):
 
     def within(self, horizon: IntArray) -> "Ends":
         """The same view, with other horizons in units, [K]."""
+        ...
+
+
+@runtime_checkable
+class OneArmEnds(Protocol):
+    """Ends that tell about one arm in less time than about all."""
+
+    def quantile_of(self, arm: int, probability: float) -> float:
+        """A quantile of e_k of one arm, up to rounding that of `Ends.quantiles`."""
         ...
 
 

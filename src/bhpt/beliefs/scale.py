@@ -17,6 +17,7 @@ ScaleName = Literal["identity", "linear", "log"]
 _LOWEST_LOG = float(np.log(1e-6))  # a loss a million times below the untrained one is zero
 _FAR = 10.0  # times |ℓ_0| above it: a curve that starts there has failed
 _LINEAR_CAP = 2.0  # twice the untrained loss is as bad as it gets
+_LEVEL: Slot[float] = Slot("starting level", whole=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +128,7 @@ def starting_level(view: View) -> float:
     above ℓ_0, counts as one at ℓ_0 here.
     """
     inputs = (view.curves, view.untrained, view.unit)
-    slot: Slot[float] = Slot("starting level", whole=True)
-    return view.memory.recall(slot, inputs, lambda: level_of_first_units(*inputs))
+    return view.memory.recall(_LEVEL, inputs, lambda: level_of_first_units(*inputs))
 
 
 def level_of_first_units(curves: Curves, untrained: float | None, unit: int) -> float:

@@ -8,7 +8,7 @@ changes nothing.
 """
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -33,6 +33,16 @@ class Slot(Generic[T]):
     owner: Hashable = None
     room: int = 1
     whole: bool = False
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Work out the hash once: slots are looked up at every decision."""
+        known = hash((self.name, self.owner, self.room, self.whole))
+        object.__setattr__(self, "_hash", known)
+
+    def __hash__(self) -> int:
+        """By value."""
+        return self._hash
 
 
 class Memory:
@@ -70,7 +80,8 @@ class Memory:
         kept = self._kept.setdefault(slot, [])
         for at, (made_from, value) in enumerate(kept):
             if all_same(made_from, inputs):
-                kept.insert(0, kept.pop(at))
+                if at:
+                    kept.insert(0, kept.pop(at))
                 found: T = value
                 return found
         made = make()

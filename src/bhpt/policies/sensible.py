@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bhpt.beliefs.experts import Advice
-from bhpt.beliefs.predictor import Ends, Predictor
+from bhpt.beliefs.predictor import Ends, OneArmEnds, Predictor
 from bhpt.domain import BoolArray, View
 from bhpt.policies.interface import (
     Decision,
@@ -60,11 +60,20 @@ class SensiblePolicy(PredictingPolicy):
         if decision is None or not np.isfinite(view.curves.best):
             return decision
         ends = self.ends.predict(view)
+        if _surely_hopeful(view, ends, decision.arm):
+            return decision
         hopeful = hopeful_arms(view, ends)
         if hopeful[decision.arm] or not hopeful.any():
             return decision
         again = self.chooser.decide(view.among(hopeful, "hopeful arms"))
         return decision if again is None else Decision(again.arm, lambda: _shown(again, ends))
+
+
+def _surely_hopeful(view: View, ends: Ends, arm: int) -> bool:
+    """Whether an arm is hopeful, where that can be told without looking at all arms."""
+    if not isinstance(ends, OneArmEnds):
+        return False
+    return ends.quantile_of(arm, NEGLIGIBLE) < view.curves.best
 
 
 def _shown(decision: Decision, ends: Ends) -> Explanation:
