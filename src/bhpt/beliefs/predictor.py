@@ -10,7 +10,7 @@ Notation:
 """
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 
@@ -22,6 +22,9 @@ class Ends(Protocol):
 
     Arms about which nothing is known are NaN. No number is below zero if no loss ever was, and
     none is above what an arm has reached already.
+
+    Ends that tell about one arm in less time than about all have `quantile_of(arm, probability)`,
+    too: up to rounding what `quantiles` says of it.
     """
 
     def mean(self) -> FloatArray:
@@ -55,15 +58,6 @@ class Ends(Protocol):
 
     def within(self, horizon: IntArray) -> "Ends":
         """The same view, with other horizons in units, [K]."""
-        ...
-
-
-@runtime_checkable
-class OneArmEnds(Protocol):
-    """Ends that tell about one arm in less time than about all."""
-
-    def quantile_of(self, arm: int, probability: float) -> float:
-        """A quantile of e_k of one arm, up to rounding that of `Ends.quantiles`."""
         ...
 
 

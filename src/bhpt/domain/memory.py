@@ -15,6 +15,8 @@ import numpy as np
 
 T = TypeVar("T")
 
+_SMALL = 8192  # bytes of an array that is compared as such
+
 
 @dataclass(frozen=True)
 class Slot(Generic[T]):
@@ -101,6 +103,8 @@ def _same(left: object, right: object) -> bool:
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
         if left.dtype != right.dtype or left.shape != right.shape:
             return False
+        if left.nbytes <= _SMALL:  # the same bytes are the same numbers; NumPy takes longer to ask
+            return left.tobytes() == right.tobytes()
         if _share_memory(left, right):
             return True
         return bool(np.array_equal(left, right, equal_nan=left.dtype.kind == "f"))

@@ -13,12 +13,13 @@ Notation:
     arm k is hopeful if P(e_k < ζ) is not negligible
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bhpt.beliefs.experts import Advice
-from bhpt.beliefs.predictor import Ends, OneArmEnds, Predictor
+from bhpt.beliefs.predictor import Ends, Predictor
 from bhpt.domain import BoolArray, View
 from bhpt.policies.interface import (
     Decision,
@@ -71,9 +72,8 @@ class SensiblePolicy(PredictingPolicy):
 
 def _surely_hopeful(view: View, ends: Ends, arm: int) -> bool:
     """Whether an arm is hopeful, where that can be told without looking at all arms."""
-    if not isinstance(ends, OneArmEnds):
-        return False
-    return ends.quantile_of(arm, NEGLIGIBLE) < view.curves.best
+    quantile_of: Callable[[int, float], float] | None = getattr(ends, "quantile_of", None)
+    return quantile_of is not None and quantile_of(arm, NEGLIGIBLE) < view.curves.best
 
 
 def _shown(decision: Decision, ends: Ends) -> Explanation:

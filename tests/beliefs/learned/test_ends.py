@@ -195,3 +195,11 @@ def test_a_quantile_of_an_arm_that_is_not_looked_at_is_not_known() -> None:
     assert ends.quantile_of(0, 0.01) == pytest.approx(0.5)  # finished
     assert np.isnan(ends.quantile_of(3, 0.01))
     assert np.isnan(PREDICTOR.predict(study(0, reports=0)).quantile_of(1, 0.01))
+
+
+@pytest.mark.parametrize("floor", [-np.inf, 0.9])
+def test_one_quantile_is_that_of_arrays(floor: float) -> None:
+    drawn = histogram(floor)
+    for probability in (0.0, 0.01, 0.3, 0.5, 0.99, 1.0):
+        found = [drawn.quantile(place, probability) for place in range(3)]
+        np.testing.assert_allclose(found, drawn.quantiles([probability])[0], rtol=1e-9)

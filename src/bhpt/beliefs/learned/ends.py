@@ -35,6 +35,7 @@ _FEW = 8  # numbers an arm that are compared with all bins, not searched for in 
 _LOW = np.array([0.0, *EDGES])  # of each bin
 _COMMON = 0.17  # of two arms' errors: measured on tables that a network had not seen
 _HIGH = np.array([0.0, *EDGES[1:], 2 * EDGES[-1]])  # the first bin stands for no improvement
+_LEAST = 1e-12  # a chance that is divided by
 _AS_IT_IS = np.eye(1, len(_LOW))  # chances of an arm that is not trained on
 
 
@@ -68,9 +69,21 @@ class Histogram:
         above = 1 - probabilities
         upper = np.minimum(_bins_below(below, above), chances.shape[1] - 1)
         each = np.arange(len(places))
-        part = 1 - (below[each, upper] - above) / np.maximum(chances[each, upper], 1e-12)
+        part = 1 - (below[each, upper] - above) / np.maximum(chances[each, upper], _LEAST)
         gained = _between(_LOW[upper], _HIGH[upper], np.clip(part, 0.0, 1.0))
         return np.maximum(self.now[places] - self.scale * gained, self.floor)
+
+    def quantile(self, place: int, probability: float) -> float:
+        """The same of one arm and one probability, without arrays of one number."""
+        chances = self.chances[place]
+        below, above = np.cumsum(chances), 1 - probability
+        upper = min(int(np.searchsorted(below, above)), len(chances) - 1)
+        part = 1 - (float(below[upper]) - above) / max(float(chances[upper]), _LEAST)
+        gained = 0.0
+        if upper:  # the first bin is a point
+            low, high = float(_LOW[upper]), float(_HIGH[upper])
+            gained = low * (high / low) ** min(max(part, 0.0), 1.0)
+        return max(float(self.now[place]) - self.scale * gained, self.floor)
 
     def mean(self) -> FloatArray:
         """Expected lowest loss at the horizon, [R]."""
@@ -272,7 +285,7 @@ class HistogramEnds:
         if self._layers is None or place == len(rows) or rows[place] != arm:
             return math.nan
         read = self.predictor.read_off(self.inputs, self._layers, slice(place, place + 1))
-        return float(read.quantiles([probability])[0, 0])
+        return read.quantile(0, probability)
 
     def draws(self, arms: IntArray, size: int, rng: np.random.Generator) -> FloatArray:
         """Joint draws of e_k for some arms, [S, A]."""
