@@ -3,7 +3,7 @@
 Each rule tunes the packaged tables twice, as printed and under the guard (`policies.sensible`).
 Prints for each how many of its units as printed go to an arm without a chance by its own predictor
 while another has one, in how many studies that changes how they end, and by how much regret differs
-in the mean of all, with a 95% interval.
+in the mean of all, with a 95% interval of Student's t where there are three studies or more.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import numpy as np
 from benchmarks.policy.options import listed
 from bhpt.bench.catalogue import load
 from bhpt.bench.metrics import score
+from bhpt.bench.paper.evidence import interval
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import Task
 from bhpt.domain import View
@@ -77,10 +78,10 @@ def line(name: str, found: list[Compared]) -> str:
     """What is printed of a rule."""
     apart = np.array([one.guarded - one.printed for one in found])
     units, hopeless = sum(one.units for one in found), sum(one.hopeless for one in found)
-    error = 1.96 * apart.std(ddof=1) / np.sqrt(len(apart)) if len(apart) > 1 else np.nan
+    differs = interval(apart).text(4, signed=True)
     return (
         f"{name}: {hopeless / units:.1%} of {units} units, {(apart < 0).sum()} of {len(found)} "
-        f"studies better, {(apart > 0).sum()} worse, regret {apart.mean():+.4f} ± {error:.4f}"
+        f"studies better, {(apart > 0).sum()} worse, regret {differs}"
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from benchmarks.scale import loss_at, random_configs
 from bhpt.beliefs.freeze_thaw import FreezeThaw
 from bhpt.beliefs.hypers import Hypers, Structure
 from bhpt.beliefs.kernels import asymptote_covariance, decay_covariance, remainder
@@ -20,9 +21,10 @@ from bhpt.bench.baselines.registry import make_policy
 from bhpt.bench.catalogue import load
 from bhpt.bench.simulate import simulate
 from bhpt.bench.synthetic import EPOCHS, TRUTH, UNIT, UNTRAINED, synthetic
+from bhpt.bench.tasks import Task, from_table
 from bhpt.domain import Curves, FloatArray, View
 from bhpt.policies.bhpt import Bhpt
-from bhpt.policies.interface import Policy
+from bhpt.policies.interface import Decision, Policy
 from bhpt.policies.next_unit import NextUnit
 
 TURNS = 3  # of each run that is compared with another
@@ -154,6 +156,51 @@ def decision_seconds(policy: Policy, view: View) -> float:
     return min(best_of(1, lambda v=v: policy.decide(v)) for v in views)  # type: ignore[misc]
 
 
+class Timed:
+    """A policy with the processor seconds of each of its decisions.
+
+    Args:
+        policy: It.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self.seconds: list[float] = []
+
+    def decide(self, view: View) -> Decision | None:
+        """The policy's decision."""
+        started = time.thread_time()
+        decision = self._policy.decide(view)
+        self.seconds.append(time.thread_time() - started)
+        return decision
+
+
+def named_task(arms: int) -> Task:
+    """A table of arms with named hyper-parameters, whose curves come from a formula."""
+    configs = random_configs(arms, 0)
+    table = np.array([[loss_at(config, epoch) for epoch in range(51)] for config in configs])
+    return from_table("formula", table, configs, 1)
+
+
+def default_decisions() -> None:
+    """A decision of the default, in whole studies.
+
+    A study is run several times and takes the same decisions each time; of each decision the
+    fastest time counts, so that other work on the machine does not.
+    """
+    for arms, units in ((100, 20), (100, 100), (100, 400), (1000, 100), (1000, 400), (2000, 100)):
+        task, policy, spent = named_task(arms), make_policy("default"), []
+        for _ in range(TURNS):
+            timed = Timed(policy)
+            simulate(task, timed, units, 0)
+            spent.append(timed.seconds)
+        seconds = 1e3 * np.min(spent, axis=0)
+        print(
+            f"default, {arms:4} arms, {units:3} units: {seconds.mean():.2f} ms a decision, "
+            f"{seconds[0]:.0f} ms for the first one, which reads the names"
+        )
+
+
 def many_arms() -> None:
     """One decision for 100 to 10,000 independent arms, all of them visited."""
     structure = Structure("none", anchored=True)
@@ -221,6 +268,7 @@ def peak(what: str) -> None:
 
 
 def main() -> None:
+    default_decisions()
     whole_runs()
     with_shapes()
     many_arms()

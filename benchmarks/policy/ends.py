@@ -32,7 +32,7 @@ from benchmarks.policy.studies import (
 from benchmarks.policy.train import grown, start_weights
 from bhpt.beliefs.learned.array_types import Array
 from bhpt.beliefs.learned.features import NOISE
-from bhpt.beliefs.learned.network import EDGES, Weights, histogram, trunk
+from bhpt.beliefs.learned.network import EDGES, Weights, histogram, outputs, trunk
 from bhpt.beliefs.learned.past import at
 
 HIDDEN = 64
@@ -70,7 +70,7 @@ def stop(instance: Instance, key: Array) -> State:
 def asked(weights: Weights, instance: Instance, state: State) -> tuple[Array, Array]:
     """Loss of each arm, [K], and its weight."""
     arms, study, can = look(instance, state)
-    out = trunk(jnp, weights, arms, study, instance.exists)
+    out = outputs(jnp, weights, *trunk(jnp, weights, arms, study, instance.exists))
     logs = jax.nn.log_softmax(histogram(weights, out), axis=1)
     bought = jnp.floor(state.left / instance.costs + 1e-4).astype(jnp.int32)
     end = jnp.minimum(state.n + bought, instance.units)

@@ -35,7 +35,7 @@ from benchmarks.policy.studies import (
     set_off,
 )
 from bhpt.beliefs.learned.array_types import Array
-from bhpt.beliefs.learned.network import Weights, preferences, trunk
+from bhpt.beliefs.learned.network import Weights, outputs, preferences, trunk
 from bhpt.beliefs.learned.schema import BINS, SCHEMA, arm_column
 from bhpt.beliefs.learned.weights import read_any_weights
 from bhpt.domain import FloatArray, Misuse
@@ -93,8 +93,9 @@ def judge(
     weights: Weights, arms: Array, study: Array, exists: Array, can: Array
 ) -> tuple[Array, Array]:
     """Preferences, [K], and the critic's correction."""
-    out = trunk(jnp, weights, arms, study, exists)
-    return preferences(jnp, weights, out, can), out[0, HIDDEN:] @ weights["value"]
+    hidden, context = trunk(jnp, weights, arms, study, exists)
+    out = outputs(jnp, weights, hidden, context)
+    return preferences(jnp, weights, out, can), context @ weights["value"]
 
 
 def teacher(arms: Array, can: Array, tried: Array, budget: Array) -> Array:

@@ -1,12 +1,14 @@
 """Scales: strange losses in, numbers that a Gaussian can hold out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bhpt.beliefs.scale import Scale, starting_level
-from bhpt.domain import Curves, Misuse, View
+from bhpt.beliefs.scale import Scale, level_of_first_units, starting_level
+from bhpt.domain import Curves, Memory, Misuse, View
 
 SCALES = [Scale("identity", False), Scale("linear", False), Scale("linear"), Scale("log")]
 
@@ -79,3 +81,22 @@ def test_improvements_count_from_where_most_curves_start() -> None:
 def test_unknown_scales_are_refused() -> None:
     with pytest.raises(Misuse):
         Scale("cubic")  # type: ignore[arg-type]
+
+
+def test_the_starting_level_follows_first_units_alone() -> None:
+    """It is remembered from report to report, and another first unit moves it."""
+    memory, features = Memory(), np.zeros((4, 1))
+    curves = Curves.empty(4, 6)
+    for arm, losses in (
+        (0, [3.0]),
+        (0, [2.5]),
+        (1, [5.0, 4.0]),
+        (0, [1.0]),
+        (2, [4.5]),
+        (2, [4.4]),
+    ):
+        curves = curves.extend(arm, np.array(losses))
+        view = View(curves, 2, 9.0, np.ones(4), features, untrained=2.0, memory=memory)
+        assert starting_level(view) == level_of_first_units(curves, 2.0, 2)
+    assert starting_level(view) == 4.0
+    assert starting_level(replace(view, untrained=None)) == curves.untrained

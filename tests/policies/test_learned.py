@@ -16,7 +16,7 @@ from bhpt.bench.metrics import score
 from bhpt.bench.simulate import simulate
 from bhpt.bench.synthetic import synthetic
 from bhpt.bench.tasks import PACKAGED, Task, packaged
-from bhpt.domain import FloatArray
+from bhpt.domain import Curves, FloatArray, Memory, View
 from bhpt.domain.budget import Budget
 from bhpt.policies.interface import Decision, Explanation, Policy
 from bhpt.policies.learned import Learned, likeliest
@@ -160,13 +160,13 @@ def test_an_explanation_that_is_there_is_handed_on() -> None:
 def test_deciding_predicts_no_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """A benchmark never asks why, and does not pay for it."""
     asked = []
-    predict = LearnedPredictor.histogram
+    read_off = LearnedPredictor.read_off
 
     def counted(*given: Any) -> Any:
         asked.append(1)
-        return predict(*given)
+        return read_off(*given)
 
-    monkeypatch.setattr(LearnedPredictor, "histogram", counted)
+    monkeypatch.setattr(LearnedPredictor, "read_off", counted)
     decision = Learned().decide(study(3))
     assert decision is not None
     assert decision.explanation.why == "go on"
@@ -304,3 +304,31 @@ def test_a_slow_first_unit_does_not_leave_an_arm_alone(seed: int) -> None:
 
 def test_a_budget_of_a_few_units_is_spent_on_one_arm() -> None:
     assert len(set(arms_asked_for(4, 1, 0.0, 4))) == 1
+
+
+def test_what_was_preferred_after_the_first_unit_is_worked_out_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One arm alone has been trained: as long as the total stays, so does the answer."""
+    view, memory, looked = named(3), Memory(), []
+    curves = Curves.empty(view.arms, view.curves.epochs)
+    for unit in range(4):
+        curves = curves.extend(0, np.array([1.5 - 0.1 * unit]))
+    preferred = Learned._preferred
+
+    def counted(policy: Learned, seen: View) -> int:
+        looked.append(len(seen.curves.reports))
+        return preferred(policy, seen)
+
+    monkeypatch.setattr(Learned, "_preferred", counted)
+    for unit in range(4, 8):
+        now = replace(view, curves=curves, left=10.0 - unit, memory=memory)
+        decision, alone = Learned().decide(now), Learned().decide(replace(now, memory=Memory()))
+        assert decision is not None
+        assert alone is not None
+        assert decision.arm == alone.arm
+        curves = curves.extend(0, np.array([1.5 - 0.1 * unit]))
+    assert looked.count(1) == 1 + 4  # once with what is remembered, and without it each time
+    richer = replace(view, curves=curves, left=30.0, memory=memory)
+    Learned().decide(richer)
+    assert looked.count(1) == 6

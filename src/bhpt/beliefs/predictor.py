@@ -22,6 +22,9 @@ class Ends(Protocol):
 
     Arms about which nothing is known are NaN. No number is below zero if no loss ever was, and
     none is above what an arm has reached already.
+
+    Ends that tell about one arm in less time than about all have `quantile_of(arm, probability)`,
+    too: up to rounding what `quantiles` says of it.
     """
 
     def mean(self) -> FloatArray:

@@ -17,6 +17,7 @@ ScaleName = Literal["identity", "linear", "log"]
 _LOWEST_LOG = float(np.log(1e-6))  # a loss a million times below the untrained one is zero
 _FAR = 10.0  # times |ℓ_0| above it: a curve that starts there has failed
 _LINEAR_CAP = 2.0  # twice the untrained loss is as bad as it gets
+_LEVEL: Slot[float] = Slot("starting level", whole=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,9 +127,12 @@ def starting_level(view: View) -> float:
     is gained on the way down to ℓ_0 tells arms apart, too. An arm that has failed, or is very far
     above ℓ_0, counts as one at ℓ_0 here.
     """
-    inputs = (view.curves, view.untrained, view.unit)
-    slot: Slot[float] = Slot("starting level", whole=True)
-    return view.memory.recall(slot, inputs, lambda: level_of_first_units(*inputs))
+    curves, untrained, unit = view.curves, view.untrained, view.unit
+    if untrained is None or not len(curves.visited):
+        return untrained_loss(curves, untrained)
+    first_epochs = int(np.minimum(curves.counts, unit).sum())  # of a record, they tell which
+    inputs = (curves.record, len(curves.visited), first_epochs, untrained, unit)
+    return view.memory.recall(_LEVEL, inputs, lambda: level_of_first_units(curves, untrained, unit))
 
 
 def level_of_first_units(curves: Curves, untrained: float | None, unit: int) -> float:

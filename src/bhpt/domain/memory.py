@@ -8,12 +8,14 @@ changes nothing.
 """
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 T = TypeVar("T")
+
+_SMALL = 8192  # bytes of an array that is compared as such
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,16 @@ class Slot(Generic[T]):
     owner: Hashable = None
     room: int = 1
     whole: bool = False
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Work out the hash once: slots are looked up at every decision."""
+        known = hash((self.name, self.owner, self.room, self.whole))
+        object.__setattr__(self, "_hash", known)
+
+    def __hash__(self) -> int:
+        """By value."""
+        return self._hash
 
 
 class Memory:
@@ -70,7 +82,8 @@ class Memory:
         kept = self._kept.setdefault(slot, [])
         for at, (made_from, value) in enumerate(kept):
             if all_same(made_from, inputs):
-                kept.insert(0, kept.pop(at))
+                if at:
+                    kept.insert(0, kept.pop(at))
                 found: T = value
                 return found
         made = make()
@@ -90,6 +103,8 @@ def _same(left: object, right: object) -> bool:
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
         if left.dtype != right.dtype or left.shape != right.shape:
             return False
+        if left.nbytes <= _SMALL:  # the same bytes are the same numbers; NumPy takes longer to ask
+            return left.tobytes() == right.tobytes()
         if _share_memory(left, right):
             return True
         return bool(np.array_equal(left, right, equal_nan=left.dtype.kind == "f"))

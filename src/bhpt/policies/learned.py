@@ -21,22 +21,25 @@ Notation:
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
 from bhpt.beliefs.experts import Advice
 from bhpt.beliefs.learned.arm_opinions import names_tell
 from bhpt.beliefs.learned.ends import LearnedPredictor
-from bhpt.beliefs.learned.network import preferences, trunk
+from bhpt.beliefs.learned.network import outputs, preferences, trunk
 from bhpt.beliefs.learned.network_inputs import NetworkInputs, experts_advice, network_inputs
 from bhpt.beliefs.learned.rising import LOG_ODDS, rises
 from bhpt.beliefs.learned.weights import NetworkWeights, shipped, shipped_policy
 from bhpt.beliefs.predictor import Predictor
-from bhpt.domain import BoolArray, FloatArray, View
+from bhpt.domain import BoolArray, FloatArray, Slot, View
 from bhpt.policies.interface import Decision, Explanation, PredictingPolicy
 
 _ALONE = 4  # units of one arm, none of another: the network has not had the choice
+_ALL_BUT_CURVES = tuple(
+    one.name for one in fields(View) if one.name not in ("curves", "memory")
+)  # what a view consists of beside them
 _TIES = 1e-4  # untried arms of equal preference, up to rounding, are drawn at random
 
 
@@ -69,12 +72,26 @@ class Learned(PredictingPolicy):
         """The arm that the network would run next, None when none can be run."""
         if not view.choosable.any():
             return None
-        arm = self._preferred(view)
-        if _one_arm_alone(view):
-            second = self._preferred(_after_first_unit(view))
-            untried = not view.curves.count_by_arm[second]
-            arm = second if untried and view.choosable[second] else arm
+        second = self._second_arm(view) if _one_arm_alone(view) else None
+        arm = self._preferred(view) if second is None else second
         return Decision(arm, lambda: self._explain(view, arm))
+
+    def _second_arm(self, view: View) -> int | None:
+        """The untried arm that the network would have preferred after the first unit, if any.
+
+        Often nothing that it follows from has changed since the unit before.
+        """
+        then = _after_first_unit(view)
+        curves = then.curves
+        inputs = (
+            curves.visited,
+            curves.of_arm(int(curves.visited[0])),
+            *(getattr(then, name) for name in _ALL_BUT_CURVES),
+        )
+        slot: Slot[int] = Slot("second arm", self.weights)
+        second = then.memory.recall(slot, inputs, lambda: self._preferred(then))
+        untried = not view.curves.count_by_arm[second]
+        return second if untried and view.choosable[second] else None
 
     def _preferred(self, view: View) -> int:
         """The arm that the network prefers, of those that can be run."""
@@ -86,7 +103,8 @@ class Learned(PredictingPolicy):
         """The network's preference for each arm, very low where it cannot run, [R]."""
         moment = inputs.moment
         made = trunk(np, self.weights, inputs.arms, inputs.study, moment.exists)
-        preferred: FloatArray = preferences(np, self.weights, made, moment.open)
+        out = outputs(np, self.weights, *made)
+        preferred: FloatArray = preferences(np, self.weights, out, moment.open)
         return preferred
 
     def _explain(self, view: View, arm: int) -> Explanation:

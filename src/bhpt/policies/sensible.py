@@ -13,6 +13,7 @@ Notation:
     arm k is hopeful if P(e_k < ζ) is not negligible
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -60,11 +61,19 @@ class SensiblePolicy(PredictingPolicy):
         if decision is None or not np.isfinite(view.curves.best):
             return decision
         ends = self.ends.predict(view)
+        if _surely_hopeful(view, ends, decision.arm):
+            return decision
         hopeful = hopeful_arms(view, ends)
         if hopeful[decision.arm] or not hopeful.any():
             return decision
         again = self.chooser.decide(view.among(hopeful, "hopeful arms"))
         return decision if again is None else Decision(again.arm, lambda: _shown(again, ends))
+
+
+def _surely_hopeful(view: View, ends: Ends, arm: int) -> bool:
+    """Whether an arm is hopeful, where that can be told without looking at all arms."""
+    quantile_of: Callable[[int, float], float] | None = getattr(ends, "quantile_of", None)
+    return quantile_of is not None and quantile_of(arm, NEGLIGIBLE) < view.curves.best
 
 
 def _shown(decision: Decision, ends: Ends) -> Explanation:

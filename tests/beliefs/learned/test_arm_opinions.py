@@ -7,6 +7,7 @@ import pytest
 
 from bhpt.beliefs.learned.arm_opinions import SOME, ReaderScores, at_first, expected, names_tell
 from bhpt.beliefs.learned.name_opinions import scores
+from bhpt.beliefs.learned.name_readers import NameReaders
 from bhpt.beliefs.learned.weights import shipped_policy
 from bhpt.domain import Curves, FloatArray, Memory, View
 from bhpt.spaces import encode_tokens, infer_ranges
@@ -36,7 +37,7 @@ def test_scores_of_added_arms_are_those_of_all_at_once() -> None:
     for count in (20, 21, 30, 52, 75, 40):
         rows = np.random.default_rng(count).permutation(count)
         found = kept.of(tokens[:count], rows)
-        np.testing.assert_allclose(found, scores(np, trained, tokens[rows]), atol=1e-12)
+        np.testing.assert_allclose(found, scores(np, trained, tokens[rows]), atol=1e-5)
         alone = ReaderScores(trained, 20).of(tokens[:count], rows)
         np.testing.assert_array_equal(found, alone)  # to the last bit, whatever was asked before
 
@@ -47,7 +48,7 @@ def test_other_tokens_are_read_anew() -> None:
     kept.of(tokens, np.arange(40))
     other = tokens[::-1].copy()
     found = kept.of(other, np.arange(40))
-    np.testing.assert_allclose(found, scores(np, trained, other), atol=1e-12)
+    np.testing.assert_allclose(found, scores(np, trained, other), atol=1e-5)
 
 
 @pytest.mark.parametrize("first", [30, 45])
@@ -74,7 +75,7 @@ def test_opinions_of_very_many_first_arms_need_no_memory() -> None:
         fresh = replace(view, memory=Memory())
         np.testing.assert_array_equal(expected(view, rows, trained), expected(fresh, rows, trained))
         np.testing.assert_allclose(
-            expected(view, rows, trained), at_first(view, rows, trained), atol=1e-12
+            expected(view, rows, trained), at_first(view, rows, trained), atol=1e-5
         )
 
 
@@ -82,11 +83,13 @@ def test_very_many_first_arms_are_read_once(monkeypatch: pytest.MonkeyPatch) -> 
     tokens, trained = tokens_of(SOME + 45), shipped_policy()
     view, read = view_of(tokens, len(tokens), Memory()), []
 
-    def counted(xp: object, weights: object, some: FloatArray) -> FloatArray:
-        read.append(len(some))
-        return np.asarray(scores(xp, weights, some))  # type: ignore[arg-type]
+    reading = NameReaders.scores
 
-    monkeypatch.setattr("bhpt.beliefs.learned.arm_opinions.scores", counted)
+    def counted(readers: NameReaders, some: FloatArray) -> FloatArray:
+        read.append(len(some))
+        return reading(readers, some)
+
+    monkeypatch.setattr(NameReaders, "scores", counted)
     for end in (100, 101, 110):
         expected(view, np.arange(end), trained)
     assert sum(read) == 112  # in blocks of 16

@@ -175,3 +175,31 @@ def test_nine_ends_of_ten_are_covered(name: str) -> None:
 @given(arrays(np.float64, st.integers(0, 20), elements=st.floats(-40, 40)))
 def test_normal_chances_are_those_of_scipy(values: FloatArray) -> None:
     np.testing.assert_allclose(normal_chance(values), ndtr(values), rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_quantile_of_one_arm_is_that_of_all(seed: int) -> None:
+    view = study(seed, arms=30)
+    every = PREDICTOR.predict(view).quantiles([0.01, 0.5])
+    for row, probability in enumerate((0.01, 0.5)):
+        alone = [PREDICTOR.predict(view).quantile_of(arm, probability) for arm in range(30)]
+        np.testing.assert_allclose(alone, every[row], rtol=1e-3)  # of 32 bits
+    assert np.isfinite(every).all()
+
+
+def test_a_quantile_of_an_arm_that_is_not_looked_at_is_not_known() -> None:
+    curves = Curves.of([[1.0, 0.5, 0.7], [0.9, 0.8], [0.7], []], 3)
+    costs = np.array([1.0, 1.0, 9.0, 9.0])
+    view = View(curves, 1, 2.0, costs, np.zeros((4, 1)), untrained=2.0)
+    ends = PREDICTOR.predict(view)
+    assert ends.quantile_of(0, 0.01) == pytest.approx(0.5)  # finished
+    assert np.isnan(ends.quantile_of(3, 0.01))
+    assert np.isnan(PREDICTOR.predict(study(0, reports=0)).quantile_of(1, 0.01))
+
+
+@pytest.mark.parametrize("floor", [-np.inf, 0.9])
+def test_one_quantile_is_that_of_arrays(floor: float) -> None:
+    drawn = histogram(floor)
+    for probability in (0.0, 0.01, 0.3, 0.5, 0.99, 1.0):
+        found = [drawn.quantile(place, probability) for place in range(3)]
+        np.testing.assert_allclose(found, drawn.quantiles([probability])[0], rtol=1e-9)

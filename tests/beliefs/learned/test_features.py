@@ -13,7 +13,7 @@ from bhpt.beliefs.learned.arm_opinions import expected as expected_of
 from bhpt.beliefs.learned.features import NOISE, features
 from bhpt.beliefs.learned.geometry import OPINIONS, Geometry, geometry
 from bhpt.beliefs.learned.looked_at import looked_at
-from bhpt.beliefs.learned.network import preferences, trunk
+from bhpt.beliefs.learned.network import outputs, preferences, trunk
 from bhpt.beliefs.learned.network_inputs import after_trying, network_inputs, observe, tried_too
 from bhpt.beliefs.learned.past import Moment
 from bhpt.beliefs.learned.schema import OPINION_NAMES, STUDY_FEATURES, arm_column
@@ -66,7 +66,7 @@ def told(view: View) -> tuple[FloatArray, FloatArray]:
 
 
 def liked(moment: Moment, arms: FloatArray, whole: FloatArray) -> FloatArray:
-    out = trunk(np, KNOWING, arms, whole, moment.exists)
+    out = outputs(np, KNOWING, *trunk(np, KNOWING, arms, whole, moment.exists))
     found: FloatArray = preferences(np, KNOWING, out, moment.open)
     return found
 

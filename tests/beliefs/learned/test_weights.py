@@ -9,7 +9,7 @@ import pytest
 
 from bhpt.beliefs.learned.geometry import OPINIONS
 from bhpt.beliefs.learned.name_opinions import opinions
-from bhpt.beliefs.learned.network import EDGES, histogram, preferences, trunk
+from bhpt.beliefs.learned.network import EDGES, histogram, outputs, preferences, trunk
 from bhpt.beliefs.learned.network_inputs import network_inputs
 from bhpt.beliefs.learned.schema import arm_column
 from bhpt.beliefs.learned.weights import (
@@ -66,10 +66,12 @@ def said() -> tuple[FloatArray, FloatArray, FloatArray]:
     view, weights, ends = moment(), shipped_policy(), shipped("ends")
     assert view.tokens is not None
     inputs = network_inputs(view, weights)
-    out = trunk(np, weights, inputs.arms, inputs.study, inputs.moment.exists)
+    made = trunk(np, weights, inputs.arms, inputs.study, inputs.moment.exists)
+    out = outputs(np, weights, *made)
     liked = preferences(np, weights, out, inputs.moment.open)
     inputs = network_inputs(view, ends)
-    raw = histogram(ends, trunk(np, ends, inputs.arms, inputs.study, inputs.moment.exists))
+    made = trunk(np, ends, inputs.arms, inputs.study, inputs.moment.exists)
+    raw = histogram(ends, outputs(np, ends, *made))
     return liked, raw[:, [0, 12, 30]], opinions(np, weights, view.tokens)[:, 0]
 
 

@@ -34,7 +34,7 @@ from bhpt.beliefs import experts
 from bhpt.beliefs.learned.arm_opinions import ask_experts, expected
 from bhpt.beliefs.learned.geometry import OPINIONS, geometry
 from bhpt.beliefs.learned.name_opinions import opinions, scores
-from bhpt.beliefs.learned.network import preferences, trunk
+from bhpt.beliefs.learned.network import outputs, preferences, trunk
 from bhpt.beliefs.learned.network_inputs import network_inputs
 from bhpt.beliefs.learned.passport import TrainedOn
 from bhpt.beliefs.learned.schema import ARM_FEATURES, STUDY_FEATURES, arm_column
@@ -821,7 +821,7 @@ def test_a_wider_network_says_what_the_narrow_one_said(tmp_path: Path) -> None:
     said = []
     for weights in (old, wide):
         arrays = {name: np.asarray(w, float) for name, w in weights.items()}
-        out = trunk(np, arrays, arms, study, np.ones(6))
+        out = outputs(np, arrays, *trunk(np, arrays, arms, study, np.ones(6)))
         said.append(preferences(np, arrays, out, np.ones(6)))
     np.testing.assert_allclose(said[1], said[0], atol=1e-5)
     assert np.asarray(wide["hidden"])[:, 8:].any()

@@ -12,7 +12,8 @@ import numpy as np
 
 from bhpt.beliefs import experts
 from bhpt.beliefs.learned.geometry import OPINIONS, UNSURE
-from bhpt.beliefs.learned.name_opinions import has_tokens, relative, scores
+from bhpt.beliefs.learned.name_opinions import has_tokens, relative
+from bhpt.beliefs.learned.name_readers import NameReaders
 from bhpt.beliefs.learned.network import Weights
 from bhpt.beliefs.learned.weights import NetworkWeights
 from bhpt.domain import Curves, FloatArray, IntArray, Slot, View
@@ -103,7 +104,7 @@ def ask_experts(named: FloatArray, earlier: FloatArray | None, trained: Weights)
         earlier: Their expected ranks by earlier studies, if there are any, [R].
         trained: Networks that read names.
     """
-    return _opinions(scores(np, trained, named), named, earlier)
+    return _opinions(NameReaders(trained).scores(named), named, earlier)
 
 
 def _opinions(scored: FloatArray, named: FloatArray, earlier: FloatArray | None) -> FloatArray:
@@ -158,7 +159,7 @@ class ReaderScores:
     """
 
     def __init__(self, trained: Weights, first: int) -> None:
-        self._trained = trained
+        self._readers = NameReaders(trained)
         self._first = first
         self._tokens: FloatArray | None = None
         self._filled = np.zeros(1, np.int64)  # arms of each block that were read
@@ -206,7 +207,7 @@ class ReaderScores:
         start, size = (int(one[0]) for one in self._extent(np.array([block])))
         arms = tokens[start : start + size]
         behind = np.zeros((size - len(arms), *arms.shape[1:]), arms.dtype)
-        scored = scores(np, self._trained, np.concatenate([arms, behind]))
+        scored = self._readers.scores(np.concatenate([arms, behind]))
         if start + size > self._scored.shape[1]:
             larger = np.zeros((len(scored), 2 * (start + size), scored.shape[2]), scored.dtype)
             known = self._scored.shape[1]

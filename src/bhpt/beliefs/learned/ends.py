@@ -15,14 +15,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from bhpt.beliefs.learned.features import features
 from bhpt.beliefs.learned.geometry import Geometry
 from bhpt.beliefs.learned.looked_at import last_choice, looked_at
-from bhpt.beliefs.learned.network import EDGES, histogram, trunk
-from bhpt.beliefs.learned.network_inputs import at_rest, observe, seen_past
+from bhpt.beliefs.learned.network import EDGES, histogram, outputs, trunk
+from bhpt.beliefs.learned.network_inputs import at_rest, observe, seen_past, seen_present
 from bhpt.beliefs.learned.past import Moment, Past
 from bhpt.beliefs.learned.rising import less_likely, rises
 from bhpt.beliefs.learned.weights import NetworkWeights
@@ -34,6 +35,8 @@ _FEW = 8  # numbers an arm that are compared with all bins, not searched for in 
 _LOW = np.array([0.0, *EDGES])  # of each bin
 _COMMON = 0.17  # of two arms' errors: measured on tables that a network had not seen
 _HIGH = np.array([0.0, *EDGES[1:], 2 * EDGES[-1]])  # the first bin stands for no improvement
+_LEAST = 1e-12  # a chance that is divided by
+_AS_IT_IS = np.eye(1, len(_LOW))  # chances of an arm that is not trained on
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +69,21 @@ class Histogram:
         above = 1 - probabilities
         upper = np.minimum(_bins_below(below, above), chances.shape[1] - 1)
         each = np.arange(len(places))
-        part = 1 - (below[each, upper] - above) / np.maximum(chances[each, upper], 1e-12)
+        part = 1 - (below[each, upper] - above) / np.maximum(chances[each, upper], _LEAST)
         gained = _between(_LOW[upper], _HIGH[upper], np.clip(part, 0.0, 1.0))
         return np.maximum(self.now[places] - self.scale * gained, self.floor)
+
+    def quantile(self, place: int, probability: float) -> float:
+        """The same of one arm and one probability, without arrays of one number."""
+        chances = self.chances[place]
+        below, above = np.cumsum(chances), 1 - probability
+        upper = min(int(np.searchsorted(below, above)), len(chances) - 1)
+        part = 1 - (float(below[upper]) - above) / max(float(chances[upper]), _LEAST)
+        gained = 0.0
+        if upper:  # the first bin is a point
+            low, high = float(_LOW[upper]), float(_HIGH[upper])
+            gained = low * (high / low) ** min(max(part, 0.0), 1.0)
+        return max(float(self.now[place]) - self.scale * gained, self.floor)
 
     def mean(self) -> FloatArray:
         """Expected lowest loss at the horizon, [R]."""
@@ -139,10 +154,35 @@ class PredictorInputs:
         """What their curves have shown."""
         return seen_past(self.view, self.moment, self.shape)
 
+    @cached_property
+    def gained(self) -> FloatArray:
+        """Improvement of each arm looked at so far, [R]."""
+        found: FloatArray = self.moment.q[np.arange(len(self.rows)), self.moment.n]
+        return found
+
+    @property
+    def scale(self) -> float:
+        """S, as a loss; 0 if nothing has improved yet."""
+        return float(self.gained.max(initial=0.0))
+
     @property
     def horizon(self) -> IntArray:
         """Units that each arm looked at can still run, [R]."""
         return self.view.horizon[self.rows]
+
+
+class Layers(NamedTuple):
+    """The network as far as it looks at all arms together.
+
+    Attributes:
+        horizon: Units that each arm is trained for, [R].
+        hidden: Hidden units of each arm, [R, H].
+        context: What all arms together are like, [H].
+    """
+
+    horizon: IntArray
+    hidden: FloatArray
+    context: FloatArray
 
 
 @dataclass(frozen=True)
@@ -168,27 +208,41 @@ class LearnedPredictor:
 
     def histogram(self, inputs: PredictorInputs, horizon: IntArray) -> Histogram:
         """Chances of further improvement of each arm looked at within a horizon in units, [R]."""
-        moment, view = inputs.moment, inputs.view
-        gained = moment.q[np.arange(len(inputs.rows)), moment.n]
-        scale = float(gained.max(initial=0.0))
-        chances = self._chances(inputs, horizon) if scale else np.zeros((len(gained), len(_LOW)))
-        now = starting_level(view) - gained
-        return Histogram(inputs.rows, chances, now, scale, lowest_possible(view))
+        layers = self.layers(inputs, horizon) if inputs.scale else None
+        return self.read_off(inputs, layers, slice(None))
 
-    def _chances(self, inputs: PredictorInputs, horizon: IntArray) -> FloatArray:
-        """The output of the network, as probabilities of the bins, [R, bins]."""
+    def layers(self, inputs: PredictorInputs, horizon: IntArray) -> Layers:
+        """The network as far as it looks at all arms together, for a horizon in units, [R]."""
         moment = inputs.moment
-        bought = np.where(horizon == inputs.horizon, moment.r, horizon)
-        arms, study = features(np, replace(moment, r=bought), inputs.shape, inputs.past)
+        if not np.array_equal(horizon, inputs.horizon):
+            bought = np.where(horizon == inputs.horizon, moment.r, horizon)
+            moment = replace(moment, r=bought)
+        present = seen_present(inputs.view, moment, inputs.past)
+        arms, study = features(np, moment, inputs.shape, inputs.past, present)
         made = trunk(
             np, self.weights, arms.astype(np.float32), study.astype(np.float32), moment.exists
         )
-        raw = histogram(self.weights, made)
+        return Layers(horizon, *made)
+
+    def read_off(self, inputs: PredictorInputs, layers: Layers | None, places: slice) -> Histogram:
+        """Chances of further improvement of some arms looked at.
+
+        Args:
+            inputs: Of the network.
+            layers: What it makes of them; None before anything has improved.
+            places: Which of the arms.
+        """
+        rows, view = inputs.rows[places], inputs.view
+        now = starting_level(view) - inputs.gained[places]
+        if layers is None:
+            return Histogram(rows, np.zeros((len(rows), len(_LOW))), now, 0.0)
+        out = outputs(np, self.weights, layers.hidden[places], layers.context)
+        raw = histogram(self.weights, out)
         chances: FloatArray = np.exp(raw - raw.max(axis=1, keepdims=True))
         chances /= chances.sum(axis=1, keepdims=True)
-        chances = less_likely(chances, rises(inputs.view, inputs.rows))
-        chances[horizon == 0] = np.eye(1, chances.shape[1])  # ends as it is
-        return chances
+        chances = less_likely(chances, rises(view, rows))
+        chances[layers.horizon[places] == 0] = _AS_IT_IS
+        return Histogram(rows, chances, now, inputs.scale, lowest_possible(view))
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,6 +278,15 @@ class HistogramEnds:
         found = self.histogram.quantiles(probabilities)
         return np.stack([self._by_arm(row) for row in found])
 
+    def quantile_of(self, arm: int, probability: float) -> float:
+        """A quantile of e_k of one arm: the same as `quantiles`, up to rounding, in less time."""
+        rows = self.inputs.rows
+        place = int(np.searchsorted(rows, arm))
+        if self._layers is None or place == len(rows) or rows[place] != arm:
+            return math.nan
+        read = self.predictor.read_off(self.inputs, self._layers, slice(place, place + 1))
+        return read.quantile(0, probability)
+
     def draws(self, arms: IntArray, size: int, rng: np.random.Generator) -> FloatArray:
         """Joint draws of e_k for some arms, [S, A]."""
         places, known = self._places(arms)
@@ -251,7 +314,14 @@ class HistogramEnds:
     @cached_property
     def histogram(self) -> Histogram:
         """Chances of further improvement of the arms looked at."""
-        return self.predictor.histogram(self.inputs, self.horizon[self.inputs.rows])
+        return self.predictor.read_off(self.inputs, self._layers, slice(None))
+
+    @cached_property
+    def _layers(self) -> Layers | None:
+        """The network as far as it looks at all arms together; None before any improvement."""
+        if not self.inputs.scale:
+            return None
+        return self.predictor.layers(self.inputs, self.horizon[self.inputs.rows])
 
     def _by_arm(self, values: FloatArray) -> FloatArray:
         """Values of the arms looked at, [R], as those of all arms, NaN for the others, [K]."""

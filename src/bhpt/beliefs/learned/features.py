@@ -25,22 +25,31 @@ NOISE = 0.1  # variance of what an arm shows, beside a kernel of height 1
 _arm_order, _study_order = itemgetter(*ARM_FEATURES), itemgetter(*STUDY_FEATURES)
 
 
-class _Present(NamedTuple):
-    """What arms can still do.
+class Present(NamedTuple):
+    """What arms can still do with what is left, whatever names tell.
 
     Attributes:
         untried: 1 for arms that have not been tried and can be, [K].
         fresh: How many these are.
-        horizon: Units that each arm can still have, [K].
+        shown: What tried arms have shown: their first unit, how far they are, the part of the
+            others that was not better, and a guess of their end; 0 if untried, [4, K].
+        arms: Features of arms that follow, by name, [K] each.
+        study: Features of the study that follow, by name.
     """
 
     untried: Array
     fresh: Array
-    horizon: Array
+    shown: Array
+    arms: Named
+    study: Named
 
 
 def features(
-    xp: Xp, moment: Moment, shape: Geometry, past: Past | None = None
+    xp: Xp,
+    moment: Moment,
+    shape: Geometry,
+    past: Past | None = None,
+    present: Present | None = None,
 ) -> tuple[Array, Array]:
     """Features of every arm, [K, F], and of the study, [G], in the order of `schema`.
 
@@ -52,42 +61,52 @@ def features(
         moment: The moment.
         shape: How the configurations lie, and what names tell.
         past: `past_of` the moment, if it is there already.
+        present: `present_of` the moment, likewise.
     """
     p = past_of(xp, moment, shape.near) if past is None else past
-    untried = moment.exists * moment.open * (moment.n == 0)
-    horizon = xp.maximum(xp.minimum(moment.r, p.total - p.steps), 0.0)
-    now = _Present(untried, untried.sum(), horizon)
-    slow, ahead = _ahead(xp, moment, p, now)
-    shown = xp.array([p.first, p.cur, 0.5 - p.better, clipped(xp, 0.0, slow, 2.0)]) * p.seen
-    expected, behind = _expected(xp, moment, shape, p, now, shown)
+    now = present_of(xp, moment, p) if present is None else present
+    expected, behind = _expected(xp, moment, shape, p, now)
     named = {
         **p.arms,
-        **ahead,
+        **now.arms,
         **expected,
         **_opinions(xp, moment, shape, p, behind),
-        "can_run": moment.open,
         "latest": moment.last,
-        "untried": untried,
         "in_flight": moment.flying,
         "log_workers": xp.log2(1.0 * moment.workers) / 3.0 * moment.exists,
     }
     arms = clipped(xp, -3.0, xp.array(_arm_order(named)), 3.0) * moment.exists
-    study = xp.array(_study_order({**p.study, **_left(xp, moment, p, now)}))
+    study = xp.array(_study_order({**p.study, **now.study}))
     return arms.T, clipped(xp, -3.0, study, 3.0)
 
 
-def _ahead(xp: Xp, moment: Moment, p: Past, now: _Present) -> tuple[Array, Named]:
+def present_of(xp: Xp, moment: Moment, p: Past) -> Present:
+    """What arms can still do with what is left, and the features that follow from it.
+
+    Args:
+        xp: NumPy or JAX's twin of it.
+        moment: The moment; of it `exists`, `open`, `n` and `r`.
+        p: What the curves have shown.
+    """
+    untried = moment.exists * moment.open * (moment.n == 0)
+    fresh = untried.sum()
+    slow, ahead = _ahead(xp, moment, p)
+    shown = xp.array([p.first, p.cur, 0.5 - p.better, clipped(xp, 0.0, slow, 2.0)]) * p.seen
+    arms = {**ahead, "can_run": moment.open, "untried": untried}
+    return Present(untried, fresh, shown, arms, _left(xp, moment, p, fresh))
+
+
+def _ahead(xp: Xp, moment: Moment, p: Past) -> tuple[Array, Named]:
     """The slower of two guesses of where each arm ends, [K]; and how far it can still go."""
-    horizon, further, bought = xp.log1p(
-        xp.array([now.horizon, now.horizon / (p.steps + 1.0), moment.r])
-    )
-    doublings = xp.log2((p.steps + now.horizon + TINY) / xp.maximum(p.steps, 1.0))
+    units = xp.maximum(xp.minimum(moment.r, p.total - p.steps), 0.0)
+    horizon, further, bought = xp.log1p(xp.array([units, units / (p.steps + 1.0), moment.r]))
+    doublings = xp.log2((p.steps + units + TINY) / xp.maximum(p.steps, 1.0))
     ahead = p.gained * doublings  # nothing if untried
     slow = p.cur + 0.5 * ahead
     guesses = xp.maximum(xp.array([p.cur + ahead, slow]), 0.0)
     return slow, {
         "log_horizon": horizon / 4.0,
-        "horizon_share": now.horizon / p.total,
+        "horizon_share": units / p.total,
         "log_horizon_by_units": further / 4.0,
         "log_units_bought": bought / 6.0,
         "extrapolated_fast": guesses[0],
@@ -96,14 +115,14 @@ def _ahead(xp: Xp, moment: Moment, p: Past, now: _Present) -> tuple[Array, Named
 
 
 def _expected(
-    xp: Xp, moment: Moment, shape: Geometry, p: Past, now: _Present, shown: Array
+    xp: Xp, moment: Moment, shape: Geometry, p: Past, now: Present
 ) -> tuple[Named, Array]:
     """What a Gaussian process expects of each arm, given what tried arms have shown, [4, K].
 
     Its mean of anything that they show is linear in it: P y / σ². Beside it: by how much each arm
     falls behind the best opinion of those that can be tried, [K].
     """
-    expected = shown @ moment.covariance * (p.have / NOISE)
+    expected = now.shown @ moment.covariance * (p.have / NOISE)
     values = xp.concatenate([expected, shape.standard[None, :]])
     highest = xp.where(now.untried > 0, values, -1e3).max(axis=1) * (now.fresh > 0)
     behind = highest[:, None] - values
@@ -146,10 +165,10 @@ def _opinions(xp: Xp, moment: Moment, shape: Geometry, p: Past, behind: Array) -
     }
 
 
-def _left(xp: Xp, moment: Moment, p: Past, now: _Present) -> Named:
+def _left(xp: Xp, moment: Moment, p: Past, fresh: Array) -> Named:
     """The study as a whole: what is left of the budget, and for how many arms."""
     left = (moment.r * moment.open * moment.exists).max()
-    logs = xp.log1p(xp.array([left, left / p.total, now.fresh, left / (now.fresh + 1.0)]))
+    logs = xp.log1p(xp.array([left, left / p.total, fresh, left / (fresh + 1.0)]))
     logs = logs / xp.array([6.0, 2.0, 6.0, 4.0])
     return {
         "log_left": logs[0],

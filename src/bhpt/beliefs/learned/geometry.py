@@ -67,8 +67,16 @@ def geometry(xp: Xp, x: Array, exists: Array, used: Array, opinions: Array) -> G
     return with_opinions(xp, layout(xp, x, exists, used), exists, opinions)
 
 
-def layout(xp: Xp, x: Array, exists: Array, used: Array) -> Layout:
-    """How configurations lie, without opinions of them; the arguments are those of `geometry`."""
+def layout(xp: Xp, x: Array, exists: Array, used: Array, additive: Array | None = None) -> Layout:
+    """How configurations lie, without opinions of them.
+
+    Args:
+        xp: NumPy or JAX's twin of it.
+        x: Encoded configurations, [K, D].
+        exists: 1 for arms, 0 for padding, [K].
+        used: 1 for columns that hold a feature, 0 for padding, [D].
+        additive: `likeness_by_column` of these configurations, if it is there already, [K, K].
+    """
     x = x * used
     pairs = exists[:, None] * exists[None, :] * (1.0 - xp.eye(len(x)))
     norm = (x * x).sum(axis=1)
@@ -77,13 +85,25 @@ def layout(xp: Xp, x: Array, exists: Array, used: Array) -> Layout:
     relative = squared / scale
     like = [xp.exp(-relative / width**2) for width in _NEAR]
     near = xp.stack([one * pairs for one in like])
-    alone = xp.zeros((len(x), len(x)))
-    for column in range(x.shape[1]):
-        apart = (x[:, None, column] - x[None, :, column]) / _ADDITIVE_WIDTH
-        alone = alone + used[column] * xp.exp(-0.5 * apart**2)
-    additive = alone / xp.maximum(used.sum(), 1.0)
-    prior = _CONSTANT + 0.5 * additive + 0.5 * like[1]
+    alone = likeness_by_column(xp, x, x, used) if additive is None else additive
+    prior = _CONSTANT + 0.5 * alone + 0.5 * like[1]
     return Layout(near, prior)
+
+
+def likeness_by_column(xp: Xp, x: Array, others: Array, used: Array) -> Array:
+    """How alike configurations are in a column, in the mean of all columns, [K, L].
+
+    Args:
+        xp: NumPy or JAX's twin of it.
+        x: Encoded configurations, [K, D].
+        others: With which they are compared, [L, D].
+        used: 1 for columns that hold a feature, 0 for padding, [D].
+    """
+    alone = xp.zeros((len(x), len(others)))
+    for column in range(x.shape[1]):
+        apart = (x[:, None, column] - others[None, :, column]) / _ADDITIVE_WIDTH
+        alone = alone + used[column] * xp.exp(-0.5 * apart**2)
+    return alone / xp.maximum(used.sum(), 1.0)
 
 
 def with_opinions(xp: Xp, lie: Layout, exists: Array, opinions: Array) -> Geometry:

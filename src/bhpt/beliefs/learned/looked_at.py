@@ -43,6 +43,9 @@ _BEST_BY_NAME = 10  # of the untried arms are looked at first, the others by cha
 _CHANCE = 5  # the stream of random numbers that orders untried arms
 
 
+_LOOKED_AT: Slot[IntArray] = Slot("arms looked at", room=2)  # by two networks
+
+
 @dataclass(frozen=True)
 class LastChoice:
     """When the arms looked at were last chosen anew.
@@ -87,6 +90,11 @@ def looked_at(view: View, trained: NetworkWeights | None = None) -> IntArray:
         trained: The network that looks at them: what it expects by names counts among untried
             arms. None to disregard names.
     """
+    names = trained if view.arms > _MOST_UNTRIED else None  # of few all are looked at
+    return view.memory.recall(_LOOKED_AT, (view, names), lambda: _looked_at(view, trained))
+
+
+def _looked_at(view: View, trained: NetworkWeights | None) -> IntArray:
     chosen = last_choice(view)
     tried = _mask(view.arms, view.curves.visited[: chosen.visited])
     active, busy = _active(view, chosen)

@@ -22,8 +22,10 @@ def smooth(xp: Xp, x: Array) -> Array:
     return x / (1.0 + xp.exp(-1.7 * xp.maximum(x, -20.0)))
 
 
-def trunk(xp: Xp, weights: Weights, arms: Array, study: Array, exists: Array) -> Array:
-    """A representation of each arm, [K, 2H], the last H of it the same for all."""
+def trunk(
+    xp: Xp, weights: Weights, arms: Array, study: Array, exists: Array
+) -> tuple[Array, Array]:
+    """Hidden units of each arm, [K, H], and what all arms together are like, [H]."""
     exists = exists.astype(arms.dtype)
     seen = exists * arms[:, _TRIED]
     leader = (arms[:, _IS_BEST] * (1.0 + arms[:, _LOG_HORIZON])).argmax()
@@ -41,21 +43,28 @@ def trunk(xp: Xp, weights: Weights, arms: Array, study: Array, exists: Array) ->
             shared,
         ]
     )
-    context = smooth(xp, pooled @ weights["context"] + weights["context_bias"])
-    out = smooth(
-        xp,
-        hidden @ weights["output"] + (context @ weights["output_context"] + weights["output_bias"]),
-    )
-    return xp.concatenate([out, xp.broadcast_to(context, out.shape)], axis=1)
+    return hidden, smooth(xp, pooled @ weights["context"] + weights["context_bias"])
+
+
+def outputs(xp: Xp, weights: Weights, hidden: Array, context: Array) -> Array:
+    """A representation of some arms, each by itself, [A, H].
+
+    Args:
+        xp: NumPy or JAX's twin of it.
+        weights: Of the network.
+        hidden: What `trunk` says of these arms, [A, H].
+        context: And of all together, [H].
+    """
+    shared = context @ weights["output_context"] + weights["output_bias"]
+    return smooth(xp, hidden @ weights["output"] + shared)
 
 
 def preferences(xp: Xp, weights: Weights, out: Array, can: Array) -> Array:
     """Logarithm of the unnormalised chance that an arm is run next, [K]."""
-    raw = out[:, : weights["preference"].shape[0]] @ weights["preference"]
-    return xp.where(can > 0, raw, _NEVER)
+    return xp.where(can > 0, out @ weights["preference"], _NEVER)
 
 
 def histogram(weights: Weights, out: Array) -> Array:
     """Logarithms of unnormalised chances of each bin of further improvement, [K, bins]."""
-    raw: Array = out[:, : weights["bins"].shape[0]] @ weights["bins"] + weights["bins_bias"]
+    raw: Array = out @ weights["bins"] + weights["bins_bias"]
     return raw

@@ -6,6 +6,7 @@ Notation:
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +19,9 @@ from bhpt.beliefs.learned.arm_opinions import (
     tokens_read,
     trust_in_experts,
 )
-from bhpt.beliefs.learned.features import NOISE, features
+from bhpt.beliefs.learned.features import NOISE, Present, features, present_of
 from bhpt.beliefs.learned.geometry import Geometry, Layout, layout, with_opinions
+from bhpt.beliefs.learned.likeness import Likeness
 from bhpt.beliefs.learned.looked_at import last_choice, looked_at
 from bhpt.beliefs.learned.past import Moment, Past, past_of
 from bhpt.beliefs.learned.weights import NetworkWeights
@@ -52,7 +54,8 @@ def network_inputs(view: View, trained: NetworkWeights) -> NetworkInputs:
     """The inputs of a network; names count only for one that was trained with names."""
     rows = looked_at(view, trained)
     moment, shape = observe(view, rows, trained)
-    arms, study = features(np, moment, shape, seen_past(view, moment, shape))
+    past = seen_past(view, moment, shape)
+    arms, study = features(np, moment, shape, past, seen_present(view, moment, past))
     return NetworkInputs(rows, moment, arms.astype(np.float32), study.astype(np.float32))
 
 
@@ -101,22 +104,27 @@ def observe(
         trained: The network whose inputs they become.
         settled: How many arms had been tried when these arms were chosen; as the view says if None.
     """
+    before = last_choice(view).visited if settled is None else settled
+    common = view.memory.recall(_STATES, (view, rows, before), lambda: _state(view, rows, before))
+    shape = _shape(view, rows, trained)
+    covariance = _covariances(view, shape, trained).after(common.tried, common.settled)
+    return replace(common.moment, covariance=covariance), shape
+
+
+def _state(view: View, rows: IntArray, before: int) -> "_State":
+    """What every network sees of some arms; see `observe`."""
     curves = view.curves
-    n = -(-curves.count_by_arm[rows] // view.unit)
     place = np.full(view.arms, -1)
     place[rows] = np.arange(len(rows))
-    seen = np.flatnonzero(place[curves.visited] >= 0)
-    before = last_choice(view).visited if settled is None else settled
-    shape = _shape(view, rows, trained)
+    tried = place[curves.visited]
+    seen = np.flatnonzero(tried >= 0)
     latest = curves.visited[curves.reports[-1, 0]] if len(curves.reports) else -1
     flying = np.zeros(view.arms)
     flying[view.pending] = 1.0
-    gained: Slot[Improvements] = Slot("improvements", room=_NETWORKS)
+    gained = view.memory.recall(_GAINED, (rows, view.unit), lambda: Improvements(rows, view.unit))
     moment = Moment(
-        q=view.memory.recall(gained, (rows, view.unit), lambda: Improvements(rows, view.unit)).of(
-            curves, starting_level(view)
-        ),
-        n=n,
+        q=gained.of(curves, starting_level(view)),
+        n=-(-curves.count_by_arm[rows] // view.unit),
         r=view.bought_now[rows].astype(float),
         total=float(view.full),
         exists=np.ones(len(rows)),
@@ -124,11 +132,9 @@ def observe(
         last=(rows == latest).astype(float),
         flying=flying[rows],
         workers=float(max(view.lanes, view.split)),
-        covariance=_covariances(view, shape, trained).after(
-            place[curves.visited[seen]], int(np.searchsorted(seen, before))
-        ),
+        covariance=_NONE,
     )
-    return moment, shape
+    return _State(moment, tried[seen], int(np.searchsorted(seen, before)))
 
 
 def seen_past(view: View, moment: Moment, shape: Geometry) -> Past:
@@ -139,9 +145,20 @@ def seen_past(view: View, moment: Moment, shape: Geometry) -> Past:
         moment: The state of the arms.
         shape: How their configurations lie.
     """
-    slot: Slot[Past] = Slot("past of arms", room=_NETWORKS)
     inputs = (moment.n, moment.q, moment.total, shape.near)
-    return view.memory.recall(slot, inputs, lambda: past_of(np, moment, shape.near))
+    return view.memory.recall(_PASTS, inputs, lambda: past_of(np, moment, shape.near))
+
+
+def seen_present(view: View, moment: Moment, past: Past) -> Present:
+    """What some arms can still do: once a view, for all networks that look at them.
+
+    Args:
+        view: The study, with its memory.
+        moment: The state of the arms.
+        past: What their curves have shown.
+    """
+    inputs = (past, moment.r, moment.open, moment.n)
+    return view.memory.recall(_PRESENTS, inputs, lambda: present_of(np, moment, past))
 
 
 def _shape(view: View, rows: IntArray, trained: NetworkWeights) -> Geometry:
@@ -162,20 +179,45 @@ def _shape_of_opinions(view: View, rows: IntArray, trained: NetworkWeights) -> G
     return view.memory.recall(
         slot,
         (configs, opinions),
-        lambda: with_opinions(np, _layout(view, configs, exists), exists, opinions),
+        lambda: with_opinions(np, _layout(view, rows, configs), exists, opinions),
     )
 
 
-def _layout(view: View, configs: FloatArray, exists: FloatArray) -> Layout:
+def _layout(view: View, rows: IntArray, configs: FloatArray) -> Layout:
     """How configurations lie: once for all networks that look at them."""
-    slot: Slot[Layout] = Slot("layout of arms", room=_NETWORKS)
-    used = np.ones(configs.shape[1])
-    return view.memory.recall(slot, (configs,), lambda: layout(np, configs, exists, used))
+
+    def make() -> Layout:
+        alike = view.memory.recall(_LIKENESS, (), Likeness).of(view.features, rows)
+        return layout(np, configs, np.ones(len(configs)), np.ones(configs.shape[1]), alike)
+
+    return view.memory.recall(_LAYOUTS, (configs,), make)
 
 
 def _covariances(view: View, shape: Geometry, trained: NetworkWeights) -> "Covariances":
     slot: Slot[Covariances] = Slot("covariances of arms", trained)
     return view.memory.recall(slot, (shape.prior,), lambda: Covariances(shape.prior))
+
+
+class _State(NamedTuple):
+    """What every network sees of some arms, whatever it was trained with.
+
+    Attributes:
+        moment: Their state, without a covariance.
+        tried: Those that were tried, by their places, in their order, [V].
+        settled: How many of these had been tried when the arms were chosen.
+    """
+
+    moment: Moment
+    tried: IntArray
+    settled: int
+
+
+_NONE = np.zeros((0, 0))
+_STATES: Slot[_State] = Slot("state of arms", room=_NETWORKS)
+_PASTS: Slot[Past] = Slot("past of arms", room=_NETWORKS)
+_PRESENTS: Slot[Present] = Slot("present of arms", room=_NETWORKS)
+_LAYOUTS: Slot[Layout] = Slot("layout of arms", room=_NETWORKS)
+_LIKENESS: Slot[Likeness] = Slot("likeness of arms by column", whole=True)
 
 
 class Covariances:
@@ -282,6 +324,9 @@ class Improvements:
             self._record, self._start, self._counts, self._q = curves.record, start, counts, q
             self._by_arm = q.T  # features run over units first
         return self._by_arm
+
+
+_GAINED: Slot[Improvements] = Slot("improvements", room=_NETWORKS)
 
 
 def improvements(

@@ -25,9 +25,8 @@ _LATEST = 50  # epochs since the record that are compared
 
 def rises(view: View, arms: IntArray) -> FloatArray:
     """How far the curves of some arms rise, z; 0 for untried ones and at the record, [R]."""
-    slot: Slot[_Rises] = Slot("rises of curves", whole=True)
     by_arm = np.zeros(view.arms)
-    by_arm[view.curves.visited] = view.memory.recall(slot, (), _Rises).of(view.curves)
+    by_arm[view.curves.visited] = view.memory.recall(_RISES, (), _Rises).of(view.curves)
     return by_arm[arms]
 
 
@@ -76,6 +75,8 @@ class _Rises:
 
     def of(self, curves: Curves) -> FloatArray:
         """How far each curve rises: z, [V]."""
+        if curves.record is self._record and curves.counts is self._counts:
+            return self._scores
         rows = len(curves.visited)
         before = np.zeros(rows, np.int64)
         scores = np.zeros(rows)
@@ -86,3 +87,6 @@ class _Rises:
             scores[row] = kendall_score(since_record(curves.losses[row, : curves.counts[row]]))
         self._record, self._counts, self._scores = curves.record, curves.counts, scores
         return scores
+
+
+_RISES: Slot[_Rises] = Slot("rises of curves", whole=True)
