@@ -6,7 +6,8 @@ Stages, each a command of this folder with its output in `--work`:
     knowledge  networks that read names             knowledge.npz, names.npz
     policy     the network that chooses arms        policy.npz
     ends       the network that predicts ends       ends.npz
-    install    copies the three networks where they are used
+    finisher   which tried arm to go on with        finisher.npz
+    install    copies the four networks where they are used
 
 A stage that has ended leaves a record of its arguments and of the digests of its inputs. A later
 call does not repeat it unless one of these has changed, so a retraining may be spread over calls
@@ -27,11 +28,11 @@ import bhpt.beliefs.learned
 from benchmarks.policy import pool
 from benchmarks.policy.options import add_leave_out
 from bhpt.beliefs.learned.schema import SCHEMA
-from bhpt.beliefs.learned.weights import read_weights, write_weights
+from bhpt.beliefs.learned.weights import NETWORKS, read_weights, write_weights
 from bhpt.domain import Misuse
 
 PACKAGE = Path(bhpt.beliefs.learned.__path__[0]) / "data"
-STAGES = ("pool", "knowledge", "policy", "ends", "install")
+STAGES = ("pool", "knowledge", "policy", "ends", "finisher", "install")
 CRITIC = ("value",)  # arrays that only training needs
 
 
@@ -63,9 +64,8 @@ class Stage:
 def stages(options: argparse.Namespace) -> list[Stage]:
     """All stages up to the one that was asked for, in their order."""
     work = options.work
-    packed, known, policy, ends, names = (
-        work / f"{name}.npz" for name in ("pool", "knowledge", "policy", "ends", "names")
-    )
+    packed, known = work / "pool.npz", work / "knowledge.npz"
+    policy, ends, names, finisher = networks = [work / f"{name}.npz" for name in NETWORKS]
     kept = [
         *_told("--leave-out", ",".join(options.leave_out)),
         *_told("--leave-out-kind", ",".join(options.leave_out_kind)),
@@ -96,30 +96,34 @@ def stages(options: argparse.Namespace) -> list[Stage]:
             _command("ends"),
         ),
         Stage(
+            "finisher",
+            _texts(["--pool", packed, *kept], "--out", finisher)
+            + _texts(["--steps", options.finisher_steps]),
+            (packed,),
+            _command("finisher"),
+        ),
+        Stage(
             "install",
             (str(options.out),),
-            (policy, ends, names),
-            lambda _: install(policy, ends, names, options.out),
+            tuple(networks),
+            lambda _: install(work, options.out),
         ),
     ]
     return every[: STAGES.index(options.until) + 1]
 
 
-def install(policy: Path, ends: Path, names: Path, out: Path) -> None:
-    """Copy the networks into a folder, without what only training needs.
+def install(work: Path, out: Path) -> None:
+    """Copy the networks from one folder into another, without what only training needs.
 
     Raises:
         Misuse: One of them does not fit the features of this version.
     """
     out.mkdir(parents=True, exist_ok=True)
-    for file, weights in (
-        (policy, read_weights(policy, "policy")),
-        (ends, read_weights(ends, "ends")),
-        (names, read_weights(names, "names")),
-    ):
+    for network in NETWORKS:
+        weights = read_weights(work / f"{network}.npz", network)
         kept = {name: value for name, value in weights.items() if name not in CRITIC}
-        write_weights(out / file.name, kept, weights.passport)
-        print(f"installed {out / file.name}", flush=True)
+        write_weights(out / f"{network}.npz", kept, weights.passport)
+        print(f"installed {out / f'{network}.npz'}", flush=True)
     print("new numbers for tests/beliefs/learned/test_weights.py are printed by")
     print("    python -m tests.beliefs.learned.test_weights", flush=True)
 
@@ -140,6 +144,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--fold-by", choices=("task", "kind", "both"), default="both")
     made.add_argument("--seconds", type=float, default=500.0, help="of training the policy")
     made.add_argument("--ends-seconds", type=float, default=250.0, help="of training ends")
+    made.add_argument("--finisher-steps", type=int, default=24000, help="of training finisher")
     made.add_argument("--taught", type=int, default=40, help="iterations that copy i-Epoch")
     made.add_argument("--shrink", type=int, default=1, help="fewer studies, to try it out")
     made.add_argument("--start-policy", default="", help="weights to go on from")

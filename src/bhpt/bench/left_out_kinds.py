@@ -13,13 +13,11 @@ from zlib import crc32
 import numpy as np
 
 from bhpt.beliefs.learned.passport import TrainedOn
-from bhpt.beliefs.learned.weights import Network, read_weights
+from bhpt.beliefs.learned.weights import networks_in
 from bhpt.bench.baselines.registry import TRAINED
 from bhpt.bench.catalogue import in_folder, load
 from bhpt.bench.table import ResultRow, RunKey
 from bhpt.domain import Misuse
-
-NETWORKS: tuple[Network, ...] = ("policy", "ends", "names")
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ def fold_without(kind: str, folds: Sequence[Path]) -> Path:
         Misuse: There is none.
     """
     for fold in folds:
-        if all(kind not in _trained_on(fold, network).kinds for network in NETWORKS):
+        if all(kind not in trained.kinds for trained in _trained_on(fold)):
             return fold
     raise Misuse(
         f"kind {kind}: no networks were trained without it; leave it out with --kinds, or train "
@@ -84,13 +82,14 @@ def fold_for(task: str, kind: str, folds: Sequence[Path]) -> Path:
         Misuse: There is none.
     """
     for fold in folds:
-        if all(task in _trained_on(fold, network).left_out for network in NETWORKS):
+        if all(task in trained.left_out for trained in _trained_on(fold)):
             return fold
     return fold_without(kind, folds)
 
 
-def _trained_on(fold: Path, network: Network) -> TrainedOn:
-    return read_weights(fold / f"{network}.npz", network).passport.trained_on
+def _trained_on(fold: Path) -> list[TrainedOn]:
+    """What each network of a folder was trained on."""
+    return [network.passport.trained_on for network in networks_in(fold)]
 
 
 def tables_by_kind(data: Path, most: int, seed: int = 0) -> dict[str, tuple[str, ...]]:

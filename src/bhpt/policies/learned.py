@@ -9,6 +9,10 @@ The network sees the best loss of an arm so far. Where losses rise since then (`
 preference, the logarithm of the chance that an arm is run next, falls as the logarithm of the odds
 of a new record does.
 
+The network decides between a first look and going on. Which tried arm goes on is decided together
+with a network that reads curves and configurations side by side (`finisher`), where names are
+known and that network is there: preferences and its scores are added, both logarithms of chances.
+
 All that the network sees of a curve is relative to other curves, so of one curve alone it cannot
 tell a good start from a plateau. Where it has the choice it tries a second arm within three units.
 A first unit that pays for a start can make a budget look too small for that, and later units of
@@ -28,6 +32,7 @@ import numpy as np
 from bhpt.beliefs.experts import Advice
 from bhpt.beliefs.learned.arm_opinions import names_tell
 from bhpt.beliefs.learned.ends import LearnedPredictor
+from bhpt.beliefs.learned.finisher_inputs import finisher_scores
 from bhpt.beliefs.learned.network import outputs, preferences, trunk
 from bhpt.beliefs.learned.network_inputs import NetworkInputs, experts_advice, network_inputs
 from bhpt.beliefs.learned.rising import LOG_ODDS, rises
@@ -40,6 +45,7 @@ _ALONE = 4  # units of one arm, none of another: the network has not had the cho
 _ALL_BUT_CURVES = tuple(
     one.name for one in fields(View) if one.name not in ("curves", "memory")
 )  # what a view consists of beside them
+_FINISHER = 4.0  # weight of its scores beside the preferences of the network that chooses
 _TIES = 1e-4  # untried arms of equal preference, up to rounding, are drawn at random
 
 
@@ -97,7 +103,10 @@ class Learned(PredictingPolicy):
         """The arm that the network prefers, of those that can be run."""
         inputs = network_inputs(view, self.weights)
         preferred = self.preferences(inputs) - LOG_ODDS * rises(view, inputs.rows)
-        return int(inputs.rows[likeliest(preferred, inputs.moment.n == 0, view.rng)])
+        chosen = likeliest(preferred, inputs.moment.n == 0, view.rng)
+        if inputs.moment.n[chosen]:
+            chosen = goes_on(view, inputs, preferred, self.weights, chosen)
+        return int(inputs.rows[chosen])
 
     def preferences(self, inputs: NetworkInputs) -> FloatArray:
         """The network's preference for each arm, very low where it cannot run, [R]."""
@@ -129,6 +138,29 @@ def _after_first_unit(view: View) -> View:
         left=view.left + spent / view.lanes,
         memory=view.memory.within("the first unit"),
     )
+
+
+def goes_on(
+    view: View,
+    inputs: NetworkInputs,
+    preferred: FloatArray,
+    trained: NetworkWeights,
+    chosen: int,
+) -> int:
+    """The tried arm to go on with, as a place among the arms looked at.
+
+    Args:
+        view: The study.
+        inputs: Of the network that chooses.
+        preferred: Its preferences, [R].
+        trained: All networks.
+        chosen: The tried arm that it prefers.
+    """
+    scored = finisher_scores(view, inputs, trained, chosen)
+    if scored is None:
+        return chosen
+    together = preferred[scored.places] + _FINISHER * scored.values
+    return int(scored.places[together.argmax()])
 
 
 def likeliest(

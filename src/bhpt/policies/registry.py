@@ -15,8 +15,8 @@ from bhpt.beliefs.freeze_thaw import FreezeThaw
 from bhpt.beliefs.hypers import LINEAR_PRIORS, LOG_PRIORS, Sampling, Structure, Unknown
 from bhpt.beliefs.learned.ends import LearnedPredictor
 from bhpt.beliefs.learned.weights import (
-    NetworkWeights,
-    read_weights,
+    NETWORKS,
+    networks_in,
     shipped,
     with_names,
     without_names,
@@ -210,7 +210,7 @@ def make_rule(name: str) -> Policy:
 
     `default:FOLDER`, `learned:FOLDER` and `nameless:FOLDER` decide with the weights `policy.npz`,
     `ends.npz` and `names.npz` in a folder, such as those of networks that have never seen the
-    tasks of a benchmark.
+    tasks of a benchmark, and with `finisher.npz` if it has one.
 
     Raises:
         Misuse: No policy that people tune with has this name.
@@ -235,17 +235,8 @@ def learned(name: str) -> Learned:
     folder = name.partition(":")[2]
     if not folder:
         return Learned()
-    policy, ends, names = _weights_in(Path(folder))
-    return Learned(with_names(policy, names), LearnedPredictor(ends))
-
-
-def _weights_in(folder: Path) -> tuple[NetworkWeights, NetworkWeights, NetworkWeights]:
-    """The networks that choose, predict and read names, from a folder."""
-    return (
-        read_weights(folder / "policy.npz", "policy"),
-        read_weights(folder / "ends.npz", "ends"),
-        read_weights(folder / "names.npz", "names"),
-    )
+    policy, ends, *others = networks_in(Path(folder))
+    return Learned(with_names(policy, *others), LearnedPredictor(ends))
 
 
 def networks(name: str) -> dict[str, str]:
@@ -257,6 +248,5 @@ def networks(name: str) -> dict[str, str]:
     plain, _, folder = name.partition(":")
     if plain not in _TRAINED:
         return {}
-    shipped_ones = (shipped("policy"), shipped("ends"), shipped("names"))
-    used = _weights_in(Path(folder)) if folder else shipped_ones
+    used = networks_in(Path(folder)) if folder else [shipped(network) for network in NETWORKS]
     return {weights.passport.network: weights.passport.arrays for weights in used}

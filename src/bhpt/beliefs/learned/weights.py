@@ -16,11 +16,15 @@ from bhpt.beliefs.learned.schema import SCHEMA
 from bhpt.domain import Misuse
 
 _READER = "reader_"  # what the arrays of networks that read names begin with
+_FINISHER = "finisher_"  # and those of the one that says which tried arm to go on with
 _PASSPORT = "passport"  # the array of a file that holds it, as bytes
 _RETRAIN = "train anew with `python -m benchmarks.policy.retrain`"
 
 
-Network = Literal["policy", "ends", "names"]  # chooses arms, predicts ends, reads names
+Network = Literal["policy", "ends", "names", "finisher"]
+"""Chooses arms, predicts ends, reads names, says which tried arm to go on with."""
+NETWORKS: tuple[Network, ...] = ("policy", "ends", "names", "finisher")
+_MAY_LACK: tuple[Network, ...] = ("finisher",)
 
 
 class NetworkWeights(Mapping[str, Array]):
@@ -64,6 +68,11 @@ class NetworkWeights(Mapping[str, Array]):
         return any(name.startswith(_READER) for name in self._arrays)
 
     @cached_property
+    def knows_finishers(self) -> bool:
+        """Whether it has the network that says which tried arm to go on with."""
+        return any(name.startswith(_FINISHER) for name in self._arrays)
+
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of the arrays."""
         return arrays_digest(self._arrays)
@@ -71,7 +80,7 @@ class NetworkWeights(Mapping[str, Array]):
 
 @cache
 def shipped(name: Network) -> NetworkWeights:
-    """Weights of the network that chooses arms, predicts ends, or reads names."""
+    """Weights of one of the networks that come with the package."""
     file = resources.files("bhpt.beliefs.learned") / "data" / f"{name}.npz"
     with resources.as_file(file) as path:
         return read_weights(path, name)
@@ -79,8 +88,23 @@ def shipped(name: Network) -> NetworkWeights:
 
 @cache
 def shipped_policy() -> NetworkWeights:
-    """Weights of the network that chooses arms, together with those that read names for it."""
-    return with_names(shipped("policy"), shipped("names"))
+    """Weights of the network that chooses arms, together with those that use names for it."""
+    return with_names(shipped("policy"), shipped("names"), shipped("finisher"))
+
+
+def networks_in(folder: Path) -> tuple[NetworkWeights, ...]:
+    """The networks of a folder, in the order of `NETWORKS`; it may lack the finisher.
+
+    Without that one the network that chooses arms chooses among tried ones alone.
+
+    Raises:
+        Misuse: Another one is absent, or one cannot be used.
+    """
+    return tuple(
+        read_weights(folder / f"{network}.npz", network)
+        for network in NETWORKS
+        if network not in _MAY_LACK or (folder / f"{network}.npz").exists()
+    )
 
 
 @cache
@@ -169,13 +193,14 @@ def new_passport(
 
 
 @cache
-def with_names(trained: NetworkWeights, reader: NetworkWeights) -> NetworkWeights:
-    """A network that chooses arms, together with those that read names for it."""
-    return NetworkWeights({**trained, **reader}, trained.passport)
+def with_names(trained: NetworkWeights, *others: NetworkWeights) -> NetworkWeights:
+    """A network that chooses arms, together with those that use names for it."""
+    arrays = {name: array for one in (trained, *others) for name, array in one.items()}
+    return NetworkWeights(arrays, trained.passport)
 
 
 @cache
 def without_names(trained: NetworkWeights) -> NetworkWeights:
-    """The same network, without those that read names."""
-    left = {k: v for k, v in trained.items() if not k.startswith(_READER)}
+    """The same network, without those that use names."""
+    left = {k: v for k, v in trained.items() if not k.startswith((_READER, _FINISHER))}
     return NetworkWeights(left, trained.passport)
