@@ -111,7 +111,9 @@ def read_pool(file: str, leave_out: Sequence[str]) -> Pool:
     for task, row in enumerate(spoken):
         called[task, : len(row)] = [place[name] for name in row]
     kept = {*leave_out}
-    inside = [bool(row) and name not in kept for row, name in zip(spoken, labels.names, strict=True)]
+    inside = [
+        bool(row) and name not in kept for row, name in zip(spoken, labels.names, strict=True)
+    ]
     return Pool(
         jnp.asarray(curves),
         jnp.asarray(tokens),
@@ -179,14 +181,14 @@ def _moment(key: Array, q: Array, seen: Array, total: Array) -> tuple[Array, Arr
     return jnp.clip(n, 1, total), left.astype(jnp.int32)
 
 
-def _told(
-    pool: Pool, key: Array, task: Array, rows: Array, varied: bool
-) -> tuple[Array, Array]:
+def _told(pool: Pool, key: Array, task: Array, rows: Array, varied: bool) -> tuple[Array, Array]:
     """Tokens of some arms without names, [R, N, OF_VALUES], and names, [N, NAME_HASH]."""
     keys = jax.random.split(key, 6)
     values = pool.tokens[rows].astype(jnp.float32)
     called = pool.called[task]
-    spelled = jax.random.randint(keys[0], (NAMES,), 0, SPELLINGS) if varied else jnp.zeros(NAMES, int)
+    spelled = (
+        jax.random.randint(keys[0], (NAMES,), 0, SPELLINGS) if varied else jnp.zeros(NAMES, int)
+    )
     names = pool.hashes[jnp.maximum(called, 0), spelled]
     if varied:
         noise = jax.random.normal(keys[1], (NAMES, NAME_HASH))
@@ -268,7 +270,9 @@ def improve(
         weights = jax.tree.map(lambda w: w * (1.0 - rate * _DECAY * (w.ndim > 1)), weights)
         return adam(weights, moments, grads, rate), value
 
-    (weights, moments), values = jax.lax.scan(step, (weights, moments), jax.random.split(key, STRIDE))
+    (weights, moments), values = jax.lax.scan(
+        step, (weights, moments), jax.random.split(key, STRIDE)
+    )
     return weights, moments, values.mean()
 
 
@@ -280,15 +284,17 @@ def train(pool: Pool, steps: int, rate: float, seed: int) -> Weights:
     for done in range(0, steps, STRIDE):
         key, mine = jax.random.split(key)
         falling = 0.02 + 0.98 * 0.5 * (1 + np.cos(np.pi * done / steps))
-        now = rate * min(1.0, (done + 1) / 500) * falling
+        now = rate * min(1.0, (done + 1) / min(500, 1 + steps // 10)) * falling
         weights, moments, value = improve(weights, moments, pool, mine, now)
         if done % (40 * STRIDE) == 0:
             print(f"finisher {done} {float(value):.4f}", flush=True)
     return weights
 
 
-def tried_out(weights: Weights, pool: Pool, tasks: Sequence[int], draws: int) -> tuple[float, float]:
-    """Mean regret on some tasks of going on with the arm that scores best, and with the best so far."""
+def tried_out(
+    weights: Weights, pool: Pool, tasks: Sequence[int], draws: int
+) -> tuple[float, float]:
+    """Mean regret on some tasks of going on with what scores best, and with the best so far."""
 
     @jax.jit
     def both(task: Array, key: Array) -> tuple[Array, Array]:

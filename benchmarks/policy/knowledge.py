@@ -43,7 +43,7 @@ NETWORKS = 4
 TOLD = OPINIONS - 1  # what a network says; how far they are apart is the last opinion
 HIDDEN = 64
 BATCH = 48  # arms of one task
-TASKS = 16  # in a batch of one network
+TASKS = 6  # in a batch of one network
 # how often a batch takes a task of each suite, relative to the others in the pool
 SHARES = {"lcbench": 0.45, "taskset": 0.4, "tables": 0.1, "nets": 0.35, "others": 1.5}
 MEANINGLESS = 0.15  # chance that no name of a task means anything

@@ -65,7 +65,7 @@ def stages(options: argparse.Namespace) -> list[Stage]:
     """All stages up to the one that was asked for, in their order."""
     work = options.work
     packed, known = work / "pool.npz", work / "knowledge.npz"
-    policy, ends, names, finisher = networks = [work / f"{name}.npz" for name in NETWORKS]
+    networks = {name: work / f"{name}.npz" for name in NETWORKS}
     kept = [
         *_told("--leave-out", ",".join(options.leave_out)),
         *_told("--leave-out-kind", ",".join(options.leave_out_kind)),
@@ -83,21 +83,21 @@ def stages(options: argparse.Namespace) -> list[Stage]:
         ),
         Stage(
             "policy",
-            _texts([*common, *_told("--start", options.start_policy)], "--out", policy)
+            _texts([*common, *_told("--start", options.start_policy)], "--out", networks["policy"])
             + _texts(["--seconds", options.seconds], "--taught", options.taught),
             (packed, known, *_files(options.start_policy)),
             _command("train"),
         ),
         Stage(
             "ends",
-            _texts(["--pool", packed, *kept, *shrink], "--out", ends)
+            _texts(["--pool", packed, *kept, *shrink], "--out", networks["ends"])
             + _texts(_told("--start", options.start_ends), "--seconds", options.ends_seconds),
             (packed, *_files(options.start_ends)),
             _command("ends"),
         ),
         Stage(
             "finisher",
-            _texts(["--pool", packed, *kept], "--out", finisher)
+            _texts(["--pool", packed, *kept], "--out", networks["finisher"])
             + _texts(["--steps", options.finisher_steps]),
             (packed,),
             _command("finisher"),
@@ -105,7 +105,7 @@ def stages(options: argparse.Namespace) -> list[Stage]:
         Stage(
             "install",
             (str(options.out),),
-            tuple(networks),
+            tuple(networks.values()),
             lambda _: install(work, options.out),
         ),
     ]

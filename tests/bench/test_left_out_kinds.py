@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from bhpt.beliefs.learned.passport import TrainedOn
-from bhpt.beliefs.learned.weights import shipped, write_weights
+from bhpt.beliefs.learned.weights import NETWORKS, shipped, write_weights
 from bhpt.bench.left_out_kinds import (
-    NETWORKS,
     KindsPlan,
     fold_for,
     fold_without,

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bhpt.beliefs.learned.ends import LearnedPredictor
 from bhpt.beliefs.learned.name_opinions import opinions
+from bhpt.beliefs.learned.weights import shipped, shipped_policy, with_names, without_names
 from bhpt.bench.baselines.misled import reversed_tokens
 from bhpt.bench.metrics import score
 from bhpt.bench.simulate import simulate
@@ -332,3 +333,32 @@ def test_what_was_preferred_after_the_first_unit_is_worked_out_once(
     richer = replace(view, curves=curves, left=30.0, memory=memory)
     Learned().decide(richer)
     assert looked.count(1) == 6
+
+
+def test_the_finisher_decides_which_tried_arm_goes_on() -> None:
+    """Where the network would go on, scores may move it to another tried arm, never to a look."""
+    with_it = Learned()
+    alone = Learned(with_names(shipped("policy"), shipped("names")))
+    looks, moved = 0, 0
+    for seed in range(30):
+        view = study(seed, arms=9, epochs=12, reports=24, left=9.0, tokens=some_tokens(seed, 9))
+        one, two = with_it.decide(view), alone.decide(view)
+        assert one is not None
+        assert two is not None
+        tried = view.curves.count_by_arm > 0
+        assert tried[one.arm] == tried[two.arm]
+        assert tried[one.arm] or one.arm == two.arm
+        looks += not tried[one.arm]
+        moved += one.arm != two.arm
+    assert looks > 0
+    assert moved > 0
+
+
+def test_without_names_the_finisher_is_not_asked() -> None:
+    view = study(4, arms=9, epochs=12, reports=24, left=9.0, tokens=some_tokens(4, 9))
+    blind = Learned(without_names(shipped_policy()))
+    nothing = Learned().decide(replace(view, tokens=None))
+    assert nothing is not None
+    decision = blind.decide(view)
+    assert decision is not None
+    assert decision.arm == nothing.arm

@@ -49,9 +49,7 @@ def finisher_scores(
         return None
     tokens = named[inputs.rows[places]].astype(np.float32)
     slot: Slot[FloatArray] = Slot("configurations of tried arms", trained)
-    configured = view.memory.recall(
-        slot, (tokens,), lambda: configurations(np, trained, tokens)
-    )
+    configured = view.memory.recall(slot, (tokens,), lambda: configurations(np, trained, tokens))
     seen = np.ones(len(places))
     curves = curve_features(
         np, moment.q[places], moment.n[places], moment.r[places], moment.total, seen
