@@ -24,7 +24,6 @@ from bhpt.beliefs.shape_grid import make_shape_grid, project_shapes
 from bhpt.beliefs.shape_posterior import ShapePosterior
 from bhpt.beliefs.shape_prior import LEARNED, SHAPES, STUDIES
 from bhpt.beliefs.shapes import Shape, kept_epochs
-from bhpt.bench.tasks import packaged
 from bhpt.domain import Curves, FloatArray, Memory, View
 
 EPOCHS = 8
@@ -176,33 +175,6 @@ def test_a_study_weighs_its_curves_by_their_powers() -> None:
         ]
         expected += power * logsumexp(logs, b=KIND)
     np.testing.assert_allclose(found, [expected], rtol=1e-9)
-
-
-def test_settings_of_many_long_curves_are_those_that_a_long_chain_finds() -> None:
-    """Six sweeps from the centre of the prior end where such curves are far less likely."""
-    task = packaged("arch2_cifar10")
-    curves = Curves.of([list(losses[:24]) for losses in task.losses], epochs=task.epochs)
-    for seed in range(3):
-        moment = View(
-            curves=curves,
-            unit=task.unit,
-            left=10.0,
-            costs=np.ones(task.arms),
-            features=task.features,
-            untrained=task.untrained,
-            seed=seed,
-        )
-        short, long = (
-            [one.study for one in belief.settings(replace(moment, memory=Memory()))]
-            for belief in (
-                ShapeBelief(),
-                ShapeBelief(sampling=replace(ShapeBelief().sampling, samples=40, burn=40)),
-            )
-        )
-        low, high = np.quantile([one.mean for one in long], (0.0, 1.0))
-        room = high - low
-        assert all(low - room < one.mean < high + room for one in short)
-        assert max(one.deviation for one in short) < 3 * max(one.deviation for one in long)
 
 
 def test_many_arms_that_say_little_do_not_carry_the_ends_away() -> None:

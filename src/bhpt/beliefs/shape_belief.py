@@ -272,7 +272,7 @@ class ShapeBelief:
         rows = _projected(grid, curves, scaled, None)
         target = StudyTarget(self.studies, rows, witness_powers(rows.parts), self.telling)
         rng = np.random.default_rng((view.seed, len(curves.reports), 2))
-        theta, features = target.start(), view.features[curves.visited]
+        theta, features = self.studies.centre, view.features[curves.visited]
         likeness = prior_likeness(features.shape[1])
         height = target(theta)
         settings = []

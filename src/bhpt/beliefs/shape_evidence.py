@@ -26,7 +26,6 @@ full: what is left of it is little, and what it says of the shapes of the study 
 """
 
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
@@ -251,15 +250,6 @@ class StudyTarget:
         highest = float(kinds.max())
         together = highest + float(np.log(np.exp(kinds - highest).sum()))
         return together - 0.5 * float(apart @ apart)
-
-    def start(self) -> FloatArray:
-        """Where a chain starts: the likeliest of the corners, edges and centre of the prior, [3].
-
-        From the centre alone a chain needs tens of sweeps to where many curves put θ.
-        """
-        prior = self._prior
-        places = prior.centre + prior.spread * np.array(list(product((0.0, -1.0, 1.0), repeat=3)))
-        return max(places, key=self)
 
     def kinds(self, theta: FloatArray) -> FloatArray:
         """Log weight of every kind given θ, prior of θ aside, [M]."""
