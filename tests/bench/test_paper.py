@@ -220,6 +220,23 @@ def test_the_slow_family() -> None:
     assert claims.slow_family(rising, task=claims.SLOW_LONG).verdict == "not run"
 
 
+def test_a_share_is_not_judged_where_the_family_is_too_small_for_the_budget() -> None:
+    task, group = claims.SLOW_LONG, claims.SLOW[1]
+    assert claims.family_units(task, group) == 24 * 8
+    shares = [
+        GroupShare(RunKey(task, policy, budget, seed), group, share + 0.001 * seed)
+        for policy, all_of_it in (("bhpt", (0.5, 0.7, 0.6)), ("hyperband", (0.5, 0.5, 0.5)))
+        for budget, share in zip((80, 160, 320), all_of_it, strict=True)
+        for seed in range(5)
+    ]
+    claim = claims.slow_family(shares, task=task)
+    assert claim.verdict == "holds"
+    assert "B = 320, where none can have more than 0.60: 0.60" in claim.measured
+    assert claims.slow_family([s for s in shares if s.run.budget > 80], task=task).verdict == (
+        "not run"
+    )
+
+
 def test_shares_are_compared_seed_by_seed() -> None:
     """Seeds far apart from each other, every one of them a little lower with the next budget."""
     task, group = claims.SLOW
