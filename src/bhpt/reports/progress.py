@@ -16,9 +16,10 @@ from bhpt.reports.worlds import is_spent
 from bhpt.spaces import Config
 from bhpt.study import State
 from bhpt.study.attempts import Attempt
-from bhpt.study.state import Best
+from bhpt.study.state import BLAMELESS, Best
 
 _SHOWN = 5  # arms in the table
+_RECENT = 100  # attempts among which a failure is still news
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,14 @@ def progress_of(
         failures=state.failures,
         objective=objective,
     )
+
+
+def last_failure(state: State) -> Attempt | None:
+    """The newest of the last attempts that failed through a fault of its own; None without one."""
+    if not state.failures:
+        return None
+    recent = reversed(state.attempts[-_RECENT:])
+    return next((one for one in recent if one.failure and one.failure not in BLAMELESS), None)
 
 
 def is_exhausted(state: State) -> bool:
