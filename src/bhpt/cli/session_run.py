@@ -37,9 +37,9 @@ def run_session(study: str, session: Callable[[], Result]) -> None:
             "budget trains that configuration again"
         )
     if result.best_config is None:
-        error = CommandFailed(why_nothing(result))
-        error.add_note(_last_words(result))
-        raise error
+        failed = CommandFailed(why_nothing(result))
+        failed.add_note(_last_words(result))
+        raise failed
 
 
 def why_nothing(result: Result) -> str:
