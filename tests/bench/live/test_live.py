@@ -2,6 +2,7 @@
 
 import math
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any, cast
 
@@ -131,6 +132,8 @@ def test_another_tuner_is_asked_until_the_budget_is_gone(
     script = tmp_path / "plain.py"
     script.write_text(_SCRIPT.format(path=str(adapter)))
     job = find("factorisation")
+    (tmp_path / "written").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "written"))
     with PeerProcess("plain", [sys.executable, str(script)]) as process:
         monkeypatch.setattr(tuners, "_process", lambda _name: process)
         monkeypatch.setitem(tuners.TUNERS, "plain", Environment("plain", "1", ()))
@@ -138,6 +141,7 @@ def test_another_tuner_is_asked_until_the_budget_is_gone(
         again = run(job, LiveSetup("plain", 5, False, 0, first=True)).loss
     model = trainer_class(job)(dict(job.first))
     assert loss == again == min(model.step() for _ in range(5))
+    assert list((tmp_path / "written").iterdir()) == []
 
 
 def test_spaces_are_told_to_other_tuners() -> None:
