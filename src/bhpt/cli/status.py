@@ -27,8 +27,8 @@ def status(
     put(console, summary(progress))
     failed = last_failure(seen.state)
     if failed is not None:
-        said = f"last failure: arm {failed.unit.arm}, unit {failed.number}: {failed.message}"
-        console.print(Text(one_line(said), "yellow"), soft_wrap=True)
+        line = f"last failure: arm {failed.unit.arm}, unit {failed.number}: {failed.message}"
+        console.print(Text(one_line(line), "yellow"), soft_wrap=True)
     if progress.flights:
         put(console, Text(), flights_table(progress.flights))
     if progress.standings:

@@ -213,9 +213,12 @@ def test_predictions_on_the_way_are_kept_with_what_was_reached(tmp_path: Path) -
     plan = LivePlan(("factorisation",), ("default",), ("30",), 1)
     (row,) = run_live(plan, tmp_path, lambda _: None, lambda *_: None)
     kept = LivePredictions(tmp_path).rows()
-    assert [round(one.said.at, 2) for one in kept] == [0.27, 0.5, 0.77]
+    assert [round(one.prediction.at, 2) for one in kept] == [0.27, 0.5, 0.77]
     assert all(one.run == row.run and one.reached == row.loss for one in kept)
-    assert all(one.said.low <= one.said.expected <= one.said.high == one.said.best for one in kept)
+    assert all(
+        one.prediction.low <= one.prediction.expected <= one.prediction.high == one.prediction.best
+        for one in kept
+    )
     (found,) = honesty(kept)
     assert (found.policy, found.predictions) == ("default", 3)
 
