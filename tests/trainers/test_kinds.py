@@ -112,6 +112,7 @@ def greedy(config: dict[str, float], data: str) -> Iterator[float]:
         (NoConfig, "configuration as its only argument"),
         (greedy, "configuration as its only argument"),
         (len, "neither a class"),
+        (Net({"rate": 1.0}), "the class Net itself, not an object of it"),
         (3, "neither a class"),
         ("x", "neither a class"),
     ],

@@ -11,12 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from bhpt.charts.comparison import compare
-from bhpt.cli.new_study import NEW_STUDIES
 from bhpt.cli.read_study import StoredStudy
 from bhpt.domain import Misuse
 from bhpt.reports.worlds import is_spent
 from bhpt.storage import Address
 from bhpt.storage.catalogue import Readers, find_studies
+from bhpt.study.new_study import NEW_STUDIES
 from bhpt.views.consoles import page, put
 from bhpt.views.formatting import one_line
 

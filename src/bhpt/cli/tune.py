@@ -10,7 +10,6 @@ from typing import Annotated, get_args
 import typer
 
 from bhpt.beliefs.earlier_studies import EarlierStudy
-from bhpt.cli.new_study import new_study
 from bhpt.cli.session_options import (
     CheckpointsAt,
     ClusterAddress,
@@ -37,6 +36,7 @@ from bhpt.domain.objective import Direction
 from bhpt.spaces import load_configs, load_space
 from bhpt.study import Training
 from bhpt.study.creation import default_epochs
+from bhpt.study.new_study import new_study
 from bhpt.trainers.import_names import resolve
 from bhpt.trainers.specs import Command, Imported, TrainerSpec
 from bhpt.tuning import Result
