@@ -177,13 +177,15 @@ def _standings(state: State, predicted: StudyPrediction | None) -> tuple[ArmStan
 def _standing(
     objective: Objective, curves: Curves, row: int, ends: Mapping[int, Interval]
 ) -> ArmStanding:
-    """An arm, with its predicted end where there is one."""
-    end = ends.get(int(curves.visited[row]))
+    """An arm, with its predicted end where there is one that it has not overtaken since."""
+    best = float(curves.best_by_row[row])
+    predicted = ends.get(int(curves.visited[row]))
+    end = None if predicted is None else predicted.at_best(best)
     curve = curves.losses[row, : curves.counts[row]]
     return ArmStanding(
         arm=int(curves.visited[row]),
         epochs=int(curves.counts[row]),
-        best=objective.from_loss(float(curves.best_by_row[row])),
+        best=objective.from_loss(best),
         end=None if end is None else end.shown(objective),
         curve=curve if objective.mode == "min" else -curve,
     )
