@@ -199,7 +199,7 @@ def tune(
         if if_exists == "error":
             raise
         result = go_on(address, more_than_stored(address, first, parsed), request, hooks)
-    if note is None and result.why_nothing:
+    if note is None and result.status == "done" and result.why_nothing:
         _warn(result.why_nothing)
     return result
 
@@ -273,7 +273,7 @@ def resume(
         without_checkpoints=without_checkpoints,
         trust=trust,
     )
-    if note is None and result.why_nothing:
+    if note is None and result.status == "done" and result.why_nothing:
         _warn(result.why_nothing)
     return result
 
