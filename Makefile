@@ -33,6 +33,7 @@ setup: $(READY) ## make .venv with everything that development needs
 tune: $(TUNE_READY) ## tune a small network on the digits under a hard budget of 120 epochs
 	$(BIN)/bhpt tune bhpt.examples.digits:Digits --space bhpt.examples.digits:SPACE \
 		--budget '120 epochs' --max-epochs 40 --workers 2
+	@echo "(bhpt is $(BIN)/bhpt here, or plain bhpt after: . $(BIN)/activate)"
 
 docs: $(READY) ## the documentation, into site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -22,6 +22,7 @@ def refused(answer: Answer, *parts: str) -> None:
     ("words", "says"),
     [
         (["--budget", "0"], "budget '0'"),
+        (["--budget", "40"], "budget '40' does not say of what"),
         (["--budget", "0 epochs"], "more than 0"),
         (["--budget", "-3"], "budget '-3'"),
         (["--budget", "-3 epochs"], "more than 0"),
@@ -43,6 +44,7 @@ def refused(answer: Answer, *parts: str) -> None:
         (["--progress", "loud"], "auto"),
         (["--grace", "-1"], "grace"),
         (["--space", "nowhere.json"], "no such file"),
+        (["--space", '{"rate": [0.1, 0.2, 0.3]}'], "write the ranges to space.json first"),
         (["--space", "nowhere:SPACE"], "no module 'nowhere'"),
         (["--space", "job:NOTHING"], "no 'NOTHING'"),
         (["--study", "listed.json/s.db"], "listed.json"),
@@ -85,6 +87,7 @@ def test_spaces(folder: Folder, space: str, says: str) -> None:
     [
         ("nowhere:Net", "", "no module 'nowhere'"),
         ("job", "", "MODULE:NAME"),
+        ("job.py", "", 'a script as it is: --command "python job.py ..."'),
         ("job:Nett", "", "did you mean 'Net'?"),
         ("job:NoStep", "", "lacks step()"),
         ("job:SPACE", "", "neither a class"),
@@ -127,7 +130,24 @@ def test_no_budget(folder: Folder) -> None:
 
 
 def test_unknown_command(folder: Folder) -> None:
-    refused(folder.bhpt("tuen"), "tuen")
+    refused(folder.bhpt("tuen"), "tuen", "Did you mean 'tune'? See `bhpt --help`.")
+
+
+def test_a_command_that_is_not_quoted(folder: Folder) -> None:
+    words = ("--space", "space.json", "--budget", "5 epochs", "--", "python", "train.py")
+    refused(folder.bhpt("tune", *words), "(train.py). A command to tune is one option in quotes")
+
+
+def test_a_folder_is_no_study(folder: Folder) -> None:
+    (folder.path / "runs").mkdir()
+    refused(folder.bhpt("status", "runs"), "`bhpt studies runs` lists those in it")
+
+
+def test_a_file_of_a_format_that_cannot_be_written(study: Folder) -> None:
+    before = study.files()
+    refused(study.bhpt("export", "s.db", "--out", "rows.xlsx"), "'.xlsx'", ".parquet")
+    assert study.files() == before
+    assert study.bhpt("export", "s.db", "--out", "rows.xlsx", "--format", "csv").status == 0
 
 
 def test_a_study_that_exists_is_not_touched(study: Folder) -> None:

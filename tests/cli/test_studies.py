@@ -43,6 +43,17 @@ def test_studies_are_listed_with_what_they_have(
     assert "cut short" in lines[-1]
 
 
+def test_the_studies_of_runs_are_listed_where_no_folder_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["studies"]) == 2
+    assert "there is no folder runs" in capsys.readouterr().err
+    _kept(tmp_path / "runs" / "a.db", 0.0, 4)
+    assert run(["studies"]) == 0
+    assert "a.db" in capsys.readouterr().out
+
+
 def test_studies_are_compared_at_the_same_use_of_the_budget(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -138,6 +138,17 @@ def test_a_trainer_that_always_fails(folder: Folder) -> None:
     assert "Traceback" in answer.err  # of the user's own code, as the worker printed it
 
 
+def test_a_budget_that_ends_before_the_trainer_is_known_not_to_work(folder: Folder) -> None:
+    answer = folder.tune("--budget", "2 epochs", trainer="job:Broken")
+    assert answer.status == 1
+    assert answer.errors[-1].endswith("RuntimeError: out of luck")
+    assert "Traceback" in answer.err
+    shown = folder.bhpt("status", "s.db").out
+    assert "last failure: arm " in shown
+    assert "RuntimeError: out of luck" in shown
+    assert "0 of 5" in folder.bhpt("studies", ".").out  # none was tried, as `status` says
+
+
 def test_a_trainer_that_always_diverges(folder: Folder) -> None:
     answer = folder.tune("--budget", "3 epochs", trainer="job:Diverging")
     assert answer.status == 1

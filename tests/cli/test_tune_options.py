@@ -10,7 +10,6 @@ from rich.console import Console
 
 import bhpt
 from bhpt.cli.final_report import print_report
-from bhpt.cli.session_run import why_nothing
 from bhpt.tuning.result import result_of
 from tests.cli.cases import Folder
 
@@ -58,12 +57,12 @@ def test_bad_options_are_one_clear_line(folder: Folder, words: tuple[str, ...], 
 def test_why_there_is_no_best_model_is_said() -> None:
     study = bhpt.Study([{"rate": 1.0}], "3 epochs")
     empty = result_of(study.state, "done", "s.db", None)
-    assert why_nothing(empty).startswith("no unit was finished within 3 epochs: ")
+    assert empty.why_nothing.startswith("no unit was finished within 3 epochs: ")
     unit = study.ask()
     assert unit is not None
     study.tell(unit, [float("nan")] * unit.epochs)
     diverged = result_of(study.state, "done", "s.db", None)
-    assert why_nothing(diverged) == "no finite loss was seen: every configuration diverged"
+    assert diverged.why_nothing == "no finite loss was seen: every configuration diverged"
     shown = io.StringIO()
     print_report(diverged, Console(file=shown, width=200))
     assert "bhpt resume s.db --add-budget '3 epochs'" in shown.getvalue()

@@ -193,6 +193,26 @@ def test_a_page_can_be_used_without_a_mouse(tmp_path: Path, browser: "Browser") 
     assert look.wrong == []
 
 
+def test_another_study_shows_nothing_of_the_one_before(tmp_path: Path, browser: "Browser") -> None:
+    stored_study(tmp_path / "a.db", units=6).close()
+    bhpt.Study([{"rate": 0.5}], "3 epochs", keep=bhpt.stored(tmp_path / "b.db")).close()
+    look = Look(browser)
+    with served(tmp_path / "a.db", tmp_path / "b.db") as address:
+        look.open(address)
+        look.page.wait_for_selector("text=More budget?")  # what it would buy in this study
+        look.page.select_option("#studies", "1")
+        look.page.wait_for_selector("text=0 of 3 epochs")
+        assert look.page.query_selector("text=More budget?") is None
+        look.page.select_option("#studies", "0")
+        look.page.wait_for_selector("text=6 of 30 epochs")
+        look.page.click("text=Why this arm?")
+        look.page.wait_for_selector("text=Who was listened to")
+        look.page.select_option("#studies", "1")
+        look.page.wait_for_selector("text=No unit was started yet.")
+        assert look.page.query_selector("text=Who was listened to") is None
+    assert look.wrong == []
+
+
 @pytest.mark.slow
 def test_studies_are_shown_side_by_side(tmp_path: Path, browser: "Browser") -> None:
     for name in ("a.db", "b.db"):

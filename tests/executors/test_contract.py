@@ -8,11 +8,11 @@ import pytest
 from bhpt.domain import Misuse, Resume
 from bhpt.executors import (
     Executor,
-    Fault,
     Job,
     LocalExecutor,
     LocalOptions,
     SimulatedExecutor,
+    SimulatedFault,
 )
 from bhpt.testing import ExecutorContract
 from bhpt.testing.executors import ExecutorWorld, MakeExecutor
@@ -25,7 +25,7 @@ def local(world: ExecutorWorld, slots: int) -> Executor:
 
 
 def simulated(world: ExecutorWorld, slots: int) -> Executor:
-    crashes = {attempt: Fault(after_s=0.01) for attempt in world.crashing}
+    crashes = {attempt: SimulatedFault(after_s=0.01) for attempt in world.crashing}
     return SimulatedExecutor(world.loss, world.seconds_of, slots, crashes)
 
 

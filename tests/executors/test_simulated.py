@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from bhpt.domain import Misuse, Resume
-from bhpt.executors import FailureKind, Fault, Job, SimulatedExecutor
+from bhpt.executors import FailureKind, Job, SimulatedExecutor, SimulatedFault
 from tests.executors.helpers import resumed, run
 
 TABLE = [[3.0, 2.0, 1.0], [6.0, 5.0, 4.0]]
@@ -49,7 +49,7 @@ def test_jobs_end_while_the_driver_thinks(tmp_path: Path) -> None:
 
 
 def test_faults_strike_when_they_are_due(tmp_path: Path) -> None:
-    faults = {1: Fault(FailureKind.DISK_FULL, 0.5, "full"), 2: Fault(after_s=9.0)}
+    faults = {1: SimulatedFault(FailureKind.DISK_FULL, 0.5, "full"), 2: SimulatedFault(after_s=9.0)}
     executor = SimulatedExecutor(1.0, seconds=1.0, faults=faults)
     executor.submit(job(tmp_path, 1))
     (failed,) = executor.poll()
@@ -60,7 +60,7 @@ def test_faults_strike_when_they_are_due(tmp_path: Path) -> None:
 
 
 def test_faults_can_depend_on_the_job(tmp_path: Path) -> None:
-    executor = SimulatedExecutor(1.0, faults=lambda job: Fault() if job.arm == 1 else None)
+    executor = SimulatedExecutor(1.0, faults=lambda job: SimulatedFault() if job.arm == 1 else None)
     assert run(executor, job(tmp_path, 1, arm=0)).failure is None
     assert run(executor, job(tmp_path, 2, arm=1)).failure is not None
 
@@ -89,7 +89,7 @@ def test_thawing_the_wrong_checkpoint_is_found_out(tmp_path: Path) -> None:
 
 
 def test_without_freezing_an_arm_lives_until_it_fails(tmp_path: Path) -> None:
-    executor = SimulatedExecutor(TABLE, faults={2: Fault()}, freezes=False)
+    executor = SimulatedExecutor(TABLE, faults={2: SimulatedFault()}, freezes=False)
     report = run(executor, job(tmp_path, 1, epochs=2))
     assert not report.result.frozen
     assert not (tmp_path / "1").exists()

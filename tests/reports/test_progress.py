@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from bhpt.reports.prediction import Interval
+from bhpt.reports.prediction import Interval, StudyPrediction
 from bhpt.reports.progress import progress_of
 from bhpt.study import Study
 from tests.reports.cases import SPACE, state_of, told
@@ -39,6 +39,20 @@ def test_in_the_middle() -> None:
     assert all(end.high <= best for end, best in ends)
     assert bests[0] == progress.best.loss
     assert len(progress.standings[0].curve) == progress.standings[0].epochs
+
+
+def test_an_arm_that_has_come_further_since_it_was_predicted() -> None:
+    state = state_of(units=12)
+    first, second = (one.arm for one in progress_of(state).standings[:2])
+    reached = {one.arm: one.best for one in progress_of(state).standings}
+    later, overtaken = reached[first], reached[second]
+    old = StudyPrediction(
+        Interval(0.0, later / 2, later),
+        {first: Interval(0.0, later / 2, 3 * later), second: Interval(0.0, 2 * overtaken, 9.0)},
+    )
+    shown = {one.arm: one.end for one in progress_of(state, predict=lambda _: old).standings}
+    assert shown[first] == Interval(0.0, later / 2, later)
+    assert shown[second] is None
 
 
 def test_a_maximised_metric_is_shown_in_its_own_direction() -> None:

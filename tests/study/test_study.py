@@ -395,7 +395,7 @@ def test_the_reason_gives_predictions_as_the_metric_reads_them(mode: Direction) 
     study = Study(CONFIGS, "30 epochs", metric="score", mode=mode, seed=1)
     seen = []
     while (unit := study.ask()) is not None:
-        found = re.match(r"arm (\d+) after (\d+) epochs: predicted to end at (\S+) ±", unit.why)
+        found = re.match(r"arm (\d+) at epoch (\d+): predicted to end at (\S+) ±", unit.why)
         if found is not None:
             assert (int(found[1]), int(found[2])) == (unit.arm, unit.done)
             seen.append(float(found[3]))
@@ -410,5 +410,5 @@ def test_what_is_not_predicted_is_not_said() -> None:
     state = Study(CONFIGS, "5 epochs").state
     unknown, end = np.full(len(CONFIGS), np.nan), np.full(len(CONFIGS), 0.25)
     assert sentence(state, 1, Explanation("go on", unknown, unknown, unknown)) == "arm 1: go on"
-    words = "arm 1 after 0 epochs: predicted to end at 0.25; go on"
+    words = "arm 1 at epoch 0: predicted to end at 0.25; go on"
     assert sentence(state, 1, Explanation("go on", end, unknown, unknown)) == words

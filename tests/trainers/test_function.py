@@ -161,8 +161,8 @@ def test_a_report_may_come_from_another_thread(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("function", "epochs", "error", "match"),
     [
-        (living, 9, BadReport, "living ended before its 9 epochs"),
-        (silent, 1, BadReport, "silent ended before its 1 epochs: let it call bhpt.report"),
+        (living, 9, BadReport, "living ended before epoch 9: "),
+        (silent, 1, BadReport, "silent ended before epoch 1: let it call bhpt.report"),
         (failing, 2, RuntimeError, "no more data"),
         (lambda _: bhpt.report({"acc": 1}), 1, BadReport, "gave 'acc' but no 'loss'"),
         (lambda _: bhpt.report("good"), 1, BadReport, "not a number"),

@@ -81,7 +81,7 @@ def test_a_generator_lives_on_and_cannot_be_frozen(tmp_path: Path) -> None:
 
 
 def test_a_generator_that_ends_early_is_a_bad_report(tmp_path: Path) -> None:
-    with pytest.raises(BadReport, match="ended before its 9 epochs"):
+    with pytest.raises(BadReport, match="ended before epoch 9"):
         check(train, "train").run(work(tmp_path, 9), None)
 
 
@@ -112,6 +112,7 @@ def greedy(config: dict[str, float], data: str) -> Iterator[float]:
         (NoConfig, "configuration as its only argument"),
         (greedy, "configuration as its only argument"),
         (len, "neither a class"),
+        (Net({"rate": 1.0}), "the class Net itself, not an object of it"),
         (3, "neither a class"),
         ("x", "neither a class"),
     ],

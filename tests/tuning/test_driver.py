@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bhpt.checkpoints import DiskFull
 from bhpt.domain import Objective, View
 from bhpt.domain.budget import Budget
-from bhpt.executors import FailureKind, Fault, SimulatedExecutor
+from bhpt.executors import FailureKind, SimulatedExecutor, SimulatedFault
 from bhpt.executors.interface import Job
 from bhpt.policies.interface import Decision, Policy
 from bhpt.study import EventLog, Training, fold
@@ -271,8 +271,8 @@ def test_what_was_only_alive_is_retrained_at_its_true_cost(tmp_path: Path) -> No
 
 
 def test_a_failed_unit_is_tried_again_from_its_checkpoint_then_given_up(tmp_path: Path) -> None:
-    def faults(job: Job) -> Fault | None:
-        return Fault(after_s=0.5) if job.arm == 3 and job.done >= 2 else None
+    def faults(job: Job) -> SimulatedFault | None:
+        return SimulatedFault(after_s=0.5) if job.arm == 3 and job.done >= 2 else None
 
     log = new_log("60 epochs")
     state = session(log, tmp_path / "files", executor(faults=faults))
@@ -323,7 +323,7 @@ def test_a_live_trainer_that_dies_as_its_unit_starts_is_paid_for(tmp_path: Path)
 
 def test_a_trainer_that_never_works_ends_the_session(tmp_path: Path) -> None:
     log = new_log("60 epochs")
-    run = executor(faults=lambda _: Fault(message="no GPU"))
+    run = executor(faults=lambda _: SimulatedFault(message="no GPU"))
     with pytest.raises(TrainerBroken, match="no GPU"):
         session(log, tmp_path / "files", run)
     state = fold(log.read())
@@ -335,7 +335,7 @@ def test_a_full_disk_pauses_and_the_unit_runs_on_resume(tmp_path: Path) -> None:
     whole = new_log("20 epochs")
     session(whole, tmp_path / "whole", executor())
     log = new_log("20 epochs")
-    run = executor(faults={3: Fault(FailureKind.DISK_FULL, message="no room")})
+    run = executor(faults={3: SimulatedFault(FailureKind.DISK_FULL, message="no room")})
     with pytest.raises(Paused, match="no room"):
         session(log, tmp_path / "files", run)
     assert fold(log.read()).open == (3,)

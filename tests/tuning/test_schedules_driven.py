@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bhpt.domain.budget import Budget
-from bhpt.executors import Fault, SimulatedExecutor
+from bhpt.executors import SimulatedExecutor, SimulatedFault
 from bhpt.policies.registry import make_policy
 from bhpt.policies.schedules import halving_rungs
 from bhpt.study import MemoryLog, State, Training
@@ -35,7 +35,7 @@ def driven(
     name: str,
     budget: str,
     workers: int,
-    faults: dict[int, Fault] | None = None,
+    faults: dict[int, SimulatedFault] | None = None,
     candidates: int | None = None,
 ) -> State:
     log = MemoryLog()
@@ -96,7 +96,7 @@ def test_an_epoch_budget_is_spent_exactly_on_the_arms_of_the_start(
 def test_failing_units_cost_what_they_cost_and_nothing_hangs(
     tmp_path: Path, name: str, workers: int
 ) -> None:
-    faults = {attempt: Fault(after_s=0.2) for attempt in range(5, 100, 7)}
+    faults = {attempt: SimulatedFault(after_s=0.2) for attempt in range(5, 100, 7)}
     state = driven(tmp_path, name, "120 epochs", workers, faults)
     assert state.ledger.spent == pytest.approx(120)
 

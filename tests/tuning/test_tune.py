@@ -141,6 +141,17 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, place: str) ->
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
+def test_a_budget_in_which_no_unit_was_finished_is_a_warning(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="no unit was finished within 2 epochs: .*no data") as seen:
+        result = tune(raising, _CONFIGS, "2 epochs", study=tmp_path / "r.db", policy=Greedy())
+    assert result.why_nothing == str(seen[0].message)
+    assert seen[0].filename == __file__
+    heard: list[str] = []
+    result = resume(tmp_path / "r.db", "1 epoch", policy=Greedy(), note=heard.append)
+    assert "3 epochs" in result.why_nothing  # whoever hears notes reads the result, too
+    assert heard == []
+
+
 def test_a_trainer_that_never_works_shows_what_it_said(tmp_path: Path) -> None:
     with pytest.raises(TrainerBroken, match="no data") as caught:
         tune(raising, _CONFIGS, "30 epochs", study=tmp_path / "r.db", policy=Greedy())

@@ -106,17 +106,17 @@ def advice(
         shown: How the tried ones of them rank, by their places.
     """
     latest = shown[-1] if shown else Standing(arms[:0], np.zeros(0), early=True)
-    said = opinions[:, latest.arms, _EARLY if latest.early else _END]
-    agreed = np.array([_correlation(one, latest.ranks) for one in said])
+    expected = opinions[:, latest.arms, _EARLY if latest.early else _END]
+    agreed = np.array([_correlation(one, latest.ranks) for one in expected])
     return Advice(arms, opinions[:, :, _END], trust, agreed, len(latest.arms))
 
 
 def _correlation(expected: FloatArray, ranks: FloatArray) -> float:
     """Correlation of ranks; NaN for fewer than three arms or if one side says nothing."""
-    said = _ranks(expected) if len(expected) else expected
-    if len(said) < _LATER or said.std() < _TINY or ranks.std() < _TINY:
+    predicted = _ranks(expected) if len(expected) else expected
+    if len(predicted) < _LATER or predicted.std() < _TINY or ranks.std() < _TINY:
         return float("nan")
-    return float(np.corrcoef(said, ranks)[0, 1])
+    return float(np.corrcoef(predicted, ranks)[0, 1])
 
 
 def from_scores(scores: FloatArray) -> FloatArray:
@@ -213,12 +213,12 @@ def weights(opinions: FloatArray, shown: list[Standing]) -> FloatArray:
     precision = np.diag(_PRIOR_DEVIATION**-2)
     evidence = prior_mean(opinions) * _PRIOR_DEVIATION**-2
     for standing in shown:
-        said = opinions[:, standing.arms, _EARLY if standing.early else _END]
+        expected = opinions[:, standing.arms, _EARLY if standing.early else _END]
         if not len(standing.arms):
             continue
-        said = said - said.mean(axis=1, keepdims=True)
-        precision = precision + said @ said.T / _NOISE**2
-        evidence = evidence + said @ (standing.ranks - standing.ranks.mean()) / _NOISE**2
+        expected = expected - expected.mean(axis=1, keepdims=True)
+        precision = precision + expected @ expected.T / _NOISE**2
+        evidence = evidence + expected @ (standing.ranks - standing.ranks.mean()) / _NOISE**2
     return np.clip(np.linalg.solve(precision, evidence), 0.0, _MOST)
 
 

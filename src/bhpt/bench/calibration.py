@@ -159,7 +159,7 @@ class CalibrationPlan:
         ]
 
 
-def one(cell: tuple[str, int], plan: CalibrationPlan) -> tuple[CalibrationScore, ...]:
+def score_cell(cell: tuple[str, int], plan: CalibrationPlan) -> tuple[CalibrationScore, ...]:
     """The scores of one task and seed, one a part seen."""
     name, seed = cell
     task = load(name, seed, plan.data, plan.arms)
@@ -194,10 +194,10 @@ def _scored(
 ) -> Iterator[tuple[CalibrationScore, ...]]:
     """Scores of every cell, in order; one thread a process."""
     if jobs == 1:
-        yield from (one(cell, plan) for cell in cells)
+        yield from (score_cell(cell, plan) for cell in cells)
         return
     with workers(jobs) as pool:
-        yield from pool.map(one, cells, [plan] * len(cells))
+        yield from pool.map(score_cell, cells, [plan] * len(cells))
 
 
 def _lines(

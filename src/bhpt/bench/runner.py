@@ -57,7 +57,7 @@ class RunOutcome:
     shares: tuple[GroupShare, ...]
 
 
-def one(run: RunKey, data: Path | None, arms: int | None) -> RunOutcome:
+def run_cell(run: RunKey, data: Path | None, arms: int | None) -> RunOutcome:
     """Run one cell of the benchmark."""
     task = load(run.task, run.seed, data, arms)
     policy = registry.make(run.policy, task.truth, task.features)
@@ -126,7 +126,7 @@ def _parallel(todo: list[RunKey], source: Source, jobs: int) -> Iterator[RunOutc
     with workers(jobs) as pool:
         while True:
             while len(waiting) < 2 * jobs and (run := next(queue, None)) is not None:
-                waiting.add(pool.submit(one, run, source.data, source.arms))
+                waiting.add(pool.submit(run_cell, run, source.data, source.arms))
             if not waiting:
                 return
             finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)

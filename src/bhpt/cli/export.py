@@ -23,7 +23,14 @@ from bhpt.study.tables import Table, TableName, as_json, table
 from bhpt.views.formatting import printable
 
 _FORMATS = ("csv", "json", "parquet", "archive")
-_ENDINGS = {".json": "json", ".parquet": "parquet", ".tar": "archive"}
+_ENDINGS = {
+    "": "csv",
+    ".csv": "csv",
+    ".txt": "csv",
+    ".json": "json",
+    ".parquet": "parquet",
+    ".tar": "archive",
+}
 
 
 def export(
@@ -43,15 +50,15 @@ def export(
         str, typer.Option(help="csv and parquet: one row for each of epochs, arms or attempts.")
     ] = "epochs",
 ) -> None:
-    """Write everything that was observed as a table, or all of a study as JSON."""
+    """Write all that was observed as a table, or a whole study."""
+    if out is not None:
+        refuse_study(out, Address.parse(study))
     chosen = _format_of(out) if format_ is None else format_
     if chosen not in _FORMATS:
         raise Misuse(f"--format {chosen!r}: use csv, json, parquet or archive")
     name = _table_name(rows)
     if chosen == "parquet" and out is None and sys.stdout.isatty():
         raise Misuse("parquet is not for a terminal: give --out FILE")
-    if out is not None:
-        refuse_study(out, Address.parse(study))
     if chosen == "archive":
         _archive(study, out)
         return
@@ -67,8 +74,18 @@ def export(
 
 
 def _format_of(out: Path | None) -> str:
-    """The format that a file's ending names; csv if it names none."""
-    return "csv" if out is None else _ENDINGS.get(out.suffix.lower(), "csv")
+    """The format that a file's ending names; csv without an ending.
+
+    Raises:
+        Misuse: The ending is that of another format: the file would not be what it says.
+    """
+    ending = "" if out is None else out.suffix.lower()
+    if ending not in _ENDINGS:
+        raise Misuse(
+            f"--out {out}: no format ends in {ending!r}: use .csv, .json, .parquet or .tar, or say "
+            "--format"
+        )
+    return _ENDINGS[ending]
 
 
 def _archive(study: str, out: Path | None) -> None:

@@ -35,7 +35,7 @@ def forecast(
         ),
     ] = None,
 ) -> None:
-    """Say what more budget is expected to buy, or which policy would use it best."""
+    """Say what more budget would buy, or which policy to use it with."""
     if policies is not None:
         _compare(study, policies, add_budget or [])
         return

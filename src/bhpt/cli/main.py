@@ -16,13 +16,15 @@ from bhpt.cli.errors import TRACEBACK, Interrupted
 
 MISUSED, INTERRUPTED = 2, 130
 _AGAIN = "the same command goes on where it stopped"
+_EXTRA = "unexpected extra argument"
+_QUOTE = ' A command to tune is one option in quotes: --command "python train.py --rate {rate}".'
 
 COMMANDS = (
     CommandEntry("tune", "bhpt.cli.tune:tune", "Find the best model that a budget can buy."),
     CommandEntry(
         "resume",
         "bhpt.cli.resume:resume",
-        "Go on with a study from where it was, with more budget if you like.",
+        "Go on with a study, with more budget if you like.",
     ),
     CommandEntry("status", "bhpt.cli.status:status", "Say where a study stands."),
     CommandEntry(
@@ -33,12 +35,12 @@ COMMANDS = (
     CommandEntry(
         "forecast",
         "bhpt.cli.forecast:forecast",
-        "Say what more budget is expected to buy, or which policy would use it best.",
+        "Say what more budget would buy, or which policy to use it with.",
     ),
     CommandEntry(
         "export",
         "bhpt.cli.export:export",
-        "Write everything that was observed as a table, or all of a study as JSON.",
+        "Write all that was observed as a table, or a whole study.",
     ),
     CommandEntry(
         "dashboard",
@@ -48,7 +50,7 @@ COMMANDS = (
     CommandEntry(
         "track",
         "bhpt.cli.track:track",
-        "Write the curves of a study to trackers, as far as they are not there yet.",
+        "Write the curves of a study to trackers, where not there yet.",
     ),
     CommandEntry(
         "report",
@@ -61,7 +63,7 @@ COMMANDS = (
     CommandEntry(
         "policies",
         "bhpt.cli.policies:policies",
-        "List the policies to tune with, and what only the benchmark runs.",
+        "List the policies to tune with, and those of the benchmark.",
     ),
     CommandEntry(
         "bench", "bhpt.cli.bench:bench", "Run policies on tabulated tasks and compare them."
@@ -112,7 +114,7 @@ def run(arguments: list[str]) -> int:
     try:
         return _status(app(arguments, prog_name="bhpt", standalone_mode=False))
     except typer.TyperException as error:
-        return _say(f"{error.format_message().rstrip('.')}. {_where_help_is(arguments)}", MISUSED)
+        return _say(_misuse_line(error.format_message(), arguments), MISUSED)
     except (Interrupted, typer.Abort) as error:
         return _say(f"interrupted; {error or _AGAIN}", INTERRUPTED)
     except Exception as error:  # noqa: BLE001  # no traceback unless it is asked for
@@ -122,10 +124,12 @@ def run(arguments: list[str]) -> int:
         return _say(failure.line, failure.status, failure.notes)
 
 
-def _where_help_is(arguments: Sequence[str]) -> str:
-    """Which help says how a command line is written: the command's, or that of all."""
+def _misuse_line(said: str, arguments: Sequence[str]) -> str:
+    """What is wrong with a command line, and which help says how it is written."""
     known = arguments[:1] if any(entry.name in arguments[:1] for entry in COMMANDS) else ()
-    return f"See `{' '.join(('bhpt', *known))} --help`."
+    sentence = said if said.endswith(("?", ".")) else f"{said}."
+    hint = _QUOTE if list(known) == ["tune"] and _EXTRA in said else ""
+    return f"{sentence}{hint} See `{' '.join(('bhpt', *known))} --help`."
 
 
 def _status(returned: object) -> int:

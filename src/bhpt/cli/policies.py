@@ -9,7 +9,7 @@ from bhpt.policies.registry import ENTRIES
 
 
 def policies() -> None:
-    """List the policies to tune with, and what only the benchmark runs."""
+    """List the policies to tune with, and those of the benchmark."""
     console = Console()
     console.print("To tune with: `bhpt tune --policy NAME`", style="bold", highlight=False)
     console.print(_table([(entry.name, entry.about) for entry in ENTRIES]))

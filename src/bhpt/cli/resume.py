@@ -66,7 +66,7 @@ def resume(
     patience: Patience = 120.0,
     progress: ProgressOption = "auto",
 ) -> None:
-    """Go on with a study from where it was, with more budget if you like."""
+    """Go on with a study, with more budget if you like."""
     shown = progress_mode(progress)
     options = options_from(
         disk_cap, grace, patience, gpus_per_worker, threads_per_worker, checkpoints

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from bhpt.cli import threads
 from bhpt.cli.errors import CommandFailed, Interrupted
 from bhpt.cli.final_report import print_report
+from bhpt.reports.progress import last_failure
 from bhpt.storage import Address
 from bhpt.tuning import Paused, Result
 from bhpt.views.consoles import page
@@ -35,18 +36,16 @@ def run_session(study: str, session: Callable[[], Result]) -> None:
             "the checkpoint of the best model was damaged or removed after it was saved: more "
             "budget trains that configuration again"
         )
-    if result.best_config is None:
-        raise CommandFailed(why_nothing(result))
+    if result.why_nothing:
+        failed = CommandFailed(one_line(result.why_nothing))
+        failed.add_note(_last_words(result))
+        raise failed
 
 
-def why_nothing(result: Result) -> str:
-    """Why a session ended without a best configuration."""
-    state = result.state
-    if not state.reports:
-        said = next((one.message for one in reversed(state.attempts) if one.message), "")
-        why = f"the last one: {one_line(said)}" if said else "give it a larger budget"
-        return f"no unit was finished within {state.ledger.budget}: {why}"
-    return f"no finite {state.plan.objective.metric} was seen: every configuration diverged"
+def _last_words(result: Result) -> str:
+    """What the trainer printed before its last unit failed, where no unit was finished."""
+    failed = None if result.state.reports else last_failure(result.state)
+    return "" if failed is None else failed.tail
 
 
 def to_stderr(line: str) -> None:

@@ -6,7 +6,7 @@ import typer
 from rich.text import Text
 
 from bhpt.cli.read_study import StudySnapshot, read_snapshot
-from bhpt.reports.progress import progress_of
+from bhpt.reports.progress import last_failure, progress_of
 from bhpt.reports.worlds import is_spent
 from bhpt.views.consoles import page, put
 from bhpt.views.formatting import LOST, one_line, resume_command
@@ -25,6 +25,10 @@ def status(
     if seen.trouble is not None:
         console.print(Text(f"warning: {one_line(seen.trouble)}", "bold red"), soft_wrap=True)
     put(console, summary(progress))
+    failed = last_failure(seen.state)
+    if failed is not None:
+        line = f"last failure: arm {failed.unit.arm}, unit {failed.number}: {failed.message}"
+        console.print(Text(one_line(line), "yellow"), soft_wrap=True)
     if progress.flights:
         put(console, Text(), flights_table(progress.flights))
     if progress.standings:

@@ -16,14 +16,19 @@ from bhpt.domain import Misuse
 from bhpt.reports.worlds import is_spent
 from bhpt.storage import Address
 from bhpt.storage.catalogue import Readers, find_studies
+from bhpt.study.new_study import NEW_STUDIES
 from bhpt.views.consoles import page, put
 from bhpt.views.formatting import one_line
 
 
 def studies(
     where: Annotated[
-        str, typer.Argument(help="A folder, or postgresql://…/DATABASE.", metavar="FOLDER|URL")
-    ],
+        str,
+        typer.Argument(
+            help="A folder, or postgresql://…/DATABASE; what `bhpt tune` wrote here if not given.",
+            metavar="FOLDER|URL",
+        ),
+    ] = NEW_STUDIES,
     names: Annotated[
         list[str] | None,
         typer.Argument(help="Only these, by name; all if not given.", metavar="NAME..."),
@@ -117,7 +122,7 @@ def _row(stored: StoredStudy) -> tuple[str, ...]:
         _phase(stored),
         rules.used_text(used),
         f"{state.plan.objective.metric} {best}" if best else "",
-        f"{len(state.tried)} of {len(state.configs)}",
+        f"{0 if state.curves is None else len(state.curves.visited)} of {len(state.configs)}",
         str(state.reports),
         stored.changed[:16].replace("T", " "),
     )

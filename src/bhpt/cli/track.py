@@ -21,7 +21,7 @@ def track(
         ),
     ],
 ) -> None:
-    """Write the curves of a study to trackers, as far as they are not there yet."""
+    """Write the curves of a study to trackers, where not there yet."""
     trackers = [find_tracker(one) for one in to]
     with read_store(study) as reader:
         state = reader.folded().state

@@ -1,10 +1,8 @@
 """`bhpt tune`: a training job and a limit in, the best model out."""
 
 import json
-import re
 from collections.abc import Sequence
 from contextlib import redirect_stderr
-from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
 from typing import Annotated, get_args
@@ -38,6 +36,7 @@ from bhpt.domain.objective import Direction
 from bhpt.spaces import load_configs, load_space
 from bhpt.study import Training
 from bhpt.study.creation import default_epochs
+from bhpt.study.new_study import new_study
 from bhpt.trainers.import_names import resolve
 from bhpt.trainers.specs import Command, Imported, TrainerSpec
 from bhpt.tuning import Result
@@ -158,7 +157,7 @@ def tune(
     spec = _spec(trainer, command, loss_regex)
     objective = _objective(metric, direction)
     parsed = Budget.parse(budget, price_per_hour)
-    where = study if study is not None else _new_study(spec)
+    where = study if study is not None else new_study(str(spec))
 
     def run() -> Result:
         searched, settled = _space(space), read_settings(fixed or [])
@@ -250,7 +249,13 @@ def _spec(trainer: str | None, command: str | None, loss_regex: str | None) -> T
 
 
 def _space(text: str) -> object:
-    """A file, or a name in a module for what no file can hold."""
+    """A file, or a name in a module for what no file can hold.
+
+    Raises:
+        Misuse: It is neither.
+    """
+    if text.lstrip().startswith(("{", "[")):
+        raise Misuse("--space takes a file or MODULE:NAME: write the ranges to space.json first")
     module, colon, _ = text.rpartition(":")
     if colon and not text.lower().endswith(_FILE_SUFFIXES) and not Path(text).exists():
         if not module:
@@ -258,9 +263,3 @@ def _space(text: str) -> object:
         with redirect_stderr(StringIO()):  # a module that dies says so in one line
             return resolve(text)
     return load_space(text)
-
-
-def _new_study(spec: TrainerSpec) -> str:
-    """A file for a study that the user did not name; a new one each time."""
-    name = re.sub(r"[^A-Za-z0-9_-]+", "-", str(spec).rpartition(":")[2])[:40].strip("-")
-    return str(Path("runs") / f"{name.lower()}-{datetime.now(UTC):%Y%m%d-%H%M%S}.db")

@@ -11,13 +11,12 @@ from bhpt.executors.interface import (
 )
 from bhpt.executors.local import LocalExecutor
 from bhpt.executors.local_slot import LocalOptions
-from bhpt.executors.simulated import Fault, SimulatedExecutor
+from bhpt.executors.simulated import SimulatedExecutor, SimulatedFault
 
 __all__ = [
     "Executor",
     "Failure",
     "FailureKind",
-    "Fault",
     "Job",
     "LocalExecutor",
     "LocalOptions",
@@ -25,5 +24,6 @@ __all__ = [
     "Report",
     "Running",
     "SimulatedExecutor",
+    "SimulatedFault",
     "TrainerGone",
 ]

@@ -23,7 +23,7 @@ _STATE = "simulated.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class SimulatedFault:
     """A failure to inject: how, and how many seconds after the job's start."""
 
     kind: FailureKind = FailureKind.CRASHED
@@ -60,7 +60,7 @@ class SimulatedExecutor:
         losses: LossTable | ReportTable,
         seconds: LossTable = 1.0,
         slots: int = 1,
-        faults: Mapping[int, Fault] | Callable[[Job], Fault | None] | None = None,
+        faults: Mapping[int, SimulatedFault] | Callable[[Job], SimulatedFault | None] | None = None,
         *,
         freezes: bool = True,
     ) -> None:
@@ -220,5 +220,5 @@ def _per_epoch(table: LossTable) -> PerEpoch:
     return lambda arm, epoch: float(values[arm, epoch - 1])
 
 
-def _by_attempt(faults: Mapping[int, Fault]) -> Callable[[Job], Fault | None]:
+def _by_attempt(faults: Mapping[int, SimulatedFault]) -> Callable[[Job], SimulatedFault | None]:
     return lambda job: faults.get(job.attempt)

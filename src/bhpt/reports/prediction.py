@@ -38,6 +38,16 @@ class Interval:
     middle: float
     high: float
 
+    def at_best(self, best: float) -> "Interval | None":
+        """The same once a better loss is there: nothing ends above its best.
+
+        None if the best is below what was expected: then the prediction has been overtaken, and
+        cut at the best it would say that nothing better is to come.
+        """
+        if best < self.middle - _ROUNDING * abs(self.middle):
+            return None
+        return replace(self, middle=min(self.middle, best), high=min(self.high, best))
+
     def shown(self, objective: Objective) -> "Interval":
         """An interval of losses as one of the metric, in the user's direction."""
         if objective.mode == "min":
@@ -59,15 +69,9 @@ class StudyPrediction:
     ends: dict[int, Interval] = field(default_factory=dict)
 
     def at_best(self, best: float) -> "StudyPrediction | None":
-        """The same once a better loss is there: a study never ends above its best.
-
-        None if the best is below what was expected: then the prediction has been overtaken, and
-        cut at the best it would say that nothing better is to come.
-        """
-        final = self.final
-        if best < final.middle:
-            return None
-        return replace(self, final=replace(final, high=min(final.high, best)))
+        """The same once the study has a better loss; None if its end has been overtaken."""
+        final = self.final.at_best(best)
+        return None if final is None else replace(self, final=final)
 
 
 Predict = Callable[[State], StudyPrediction | None]

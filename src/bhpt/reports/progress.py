@@ -16,9 +16,10 @@ from bhpt.reports.worlds import is_spent
 from bhpt.spaces import Config
 from bhpt.study import State
 from bhpt.study.attempts import Attempt
-from bhpt.study.state import Best
+from bhpt.study.state import BLAMELESS, Best
 
 _SHOWN = 5  # arms in the table
+_RECENT = 100  # attempts among which a failure is still news
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,14 @@ def progress_of(
     )
 
 
+def last_failure(state: State) -> Attempt | None:
+    """The newest of the last attempts that failed through a fault of its own; None without one."""
+    if not state.failures:
+        return None
+    recent = reversed(state.attempts[-_RECENT:])
+    return next((one for one in recent if one.failure and one.failure not in BLAMELESS), None)
+
+
 def is_exhausted(state: State) -> bool:
     """Whether no arm can go on, whatever is left: each is at its last epoch or given up."""
     if state.curves is None:
@@ -168,13 +177,15 @@ def _standings(state: State, predicted: StudyPrediction | None) -> tuple[ArmStan
 def _standing(
     objective: Objective, curves: Curves, row: int, ends: Mapping[int, Interval]
 ) -> ArmStanding:
-    """An arm, with its predicted end where there is one."""
-    end = ends.get(int(curves.visited[row]))
+    """An arm, with its predicted end where there is one that it has not overtaken since."""
+    best = float(curves.best_by_row[row])
+    predicted = ends.get(int(curves.visited[row]))
+    end = None if predicted is None else predicted.at_best(best)
     curve = curves.losses[row, : curves.counts[row]]
     return ArmStanding(
         arm=int(curves.visited[row]),
         epochs=int(curves.counts[row]),
-        best=objective.from_loss(float(curves.best_by_row[row])),
+        best=objective.from_loss(best),
         end=None if end is None else end.shown(objective),
         curve=curve if objective.mode == "min" else -curve,
     )

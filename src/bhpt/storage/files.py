@@ -99,7 +99,8 @@ def inspect_file(file: Path) -> None:
     except OSError as error:
         raise Misuse(f"cannot read {file}: {error.strerror}") from None
     if not stat.S_ISREG(info.st_mode):
-        raise Misuse(f"{file} is not a study: it is not a plain file")
+        listed = f": `bhpt studies {file}` lists those in it" if stat.S_ISDIR(info.st_mode) else ""
+        raise Misuse(f"{file} is not a study: it is not a plain file{listed}")
     header = _read_header(file)
     if not header:
         raise Damaged(f"{file} is empty and not a study: restore it from a copy or remove it")

@@ -123,7 +123,7 @@ def sentence(state: State, arm: int, explanation: Explanation) -> str:
     value = state.plan.objective.from_loss(max(float(end), floor))
     about = f" ± {spread:.2g}" if math.isfinite(spread) else ""
     return (
-        f"arm {arm} after {state.count(arm)} epochs: predicted to end at "
+        f"arm {arm} at epoch {state.count(arm)}: predicted to end at "
         f"{value:.4g}{about}; {explanation.why}"
     )
 

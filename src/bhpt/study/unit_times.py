@@ -207,11 +207,11 @@ class StartCost:
         seconds, epochs, new = timings.first.T
         alone = timings.counts == 0
         beyond = seconds if self.unknown else seconds - self.seconds
-        told = alone
+        timed = alone
         if not self.unknown:
-            told = alone & ~(new > 0) & (beyond > (1 - _MOSTLY) * seconds)
+            timed = alone & ~(new > 0) & (beyond > (1 - _MOSTLY) * seconds)
         middles, counts = timings.middles.copy(), timings.counts.copy()
-        middles[told], counts[told] = np.log(beyond[told] / epochs[told]), 1
+        middles[timed], counts[timed] = np.log(beyond[timed] / epochs[timed]), 1
         return middles, counts
 
 
@@ -259,8 +259,8 @@ class PaceModel:
             return None
         start = StartCost.of(timings)
         middles, counts = start.own_paces(timings)
-        told = counts > 0
-        middles, inputs = middles[told], features[timings.arms[told]]
+        timed = counts > 0
+        middles, inputs = middles[timed], features[timings.arms[timed]]
         regression = Regression.fit(inputs, middles)
         strange = _strangeness(middles - regression.at(inputs))
         noise = _noise(timings.away)
@@ -350,8 +350,8 @@ class Regression:
 
     def at(self, features: FloatArray) -> FloatArray:
         """What the configuration says about some arms, [any]."""
-        told = self.centre + (features - self.middle) @ self.weights
-        return np.minimum(np.maximum(told, self.low), self.high)
+        estimate = self.centre + (features - self.middle) @ self.weights
+        return np.minimum(np.maximum(estimate, self.low), self.high)
 
 
 def _weights(X: FloatArray, off: FloatArray) -> FloatArray:

@@ -112,8 +112,8 @@ class FunctionRun:
             raise self._error
         if len(self._reports) < work.trained:
             raise BadReport(
-                f"{self._name} ended before its {work.resume.epochs + work.trained} epochs: let "
-                "it call bhpt.report() after each epoch for as long as it is asked, or give "
+                f"{self._name} ended before epoch {work.resume.epochs + work.trained}: let it "
+                "call bhpt.report() after each epoch for as long as it is asked, or give "
                 "max_epochs"
             )
         result = work.result(self._reports, frozen=self._frozen)

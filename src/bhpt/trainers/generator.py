@@ -32,7 +32,7 @@ class GeneratorTrainer:
             value = next(reports_of, end)
             if value is end:
                 raise BadReport(
-                    f"{self.name} ended before its {work.resume.epochs + work.trained} epochs: "
+                    f"{self.name} ended before epoch {work.resume.epochs + work.trained}: "
                     "let it yield one loss an epoch for as long as it is asked"
                 )
             return read_reports(value, work.objective, self.name)

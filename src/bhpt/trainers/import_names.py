@@ -46,7 +46,11 @@ def resolve(name: str) -> object:
     """
     module_name, colon, qualname = name.rpartition(":")
     if not colon or not module_name or not qualname:
-        raise Misuse(f"trainer {name!r} must be MODULE:NAME, such as train:Net")
+        script = f'; a script as it is: --command "python {name} ..."'
+        raise Misuse(
+            f"trainer {name!r} must be MODULE:NAME, such as train:Net"
+            f"{script if name.endswith('.py') else ''}"
+        )
     _put_on_path(Path.cwd())
     is_file = module_name.endswith(".py")
     with _dying_in_one_line(module_name):

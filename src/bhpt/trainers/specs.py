@@ -199,9 +199,12 @@ def check(trainer: object, name: str) -> Trainer:
             make = cast("Callable[[dict[str, object]], Iterator[object]]", trainer)
             return GeneratorTrainer(make, name)
         return FunctionTrainer(cast("Callable[[dict[str, object]], object]", trainer), name)
+    kind = type(trainer).__name__
+    if all(callable(getattr(trainer, method, None)) for method in _METHODS):
+        raise Misuse(f"give the class {kind} itself, not an object of it: every arm makes its own")
     raise Misuse(
         f"{name} is neither a class with step, save and load nor a function that reports or "
-        f"yields losses but {type(trainer).__name__}"
+        f"yields losses but {kind}"
     )
 
 

@@ -39,8 +39,8 @@ def verdict(
     state: State, attempt: Attempt, busy_s: float, clock: float, grace_s: float
 ) -> Stop | Extend | None:
     """What to do about a unit that has been busy for so long; None to let it run."""
-    said = state.ledger.budget.rules.verdict(_usage(state, attempt, busy_s, clock, grace_s))
-    return Stop("stopped", said.message, said.at_once) if isinstance(said, Enough) else said
+    found = state.ledger.budget.rules.verdict(_usage(state, attempt, busy_s, clock, grace_s))
+    return Stop("stopped", found.message, found.at_once) if isinstance(found, Enough) else found
 
 
 def next_look(state: State, attempt: Attempt, busy_s: float, clock: float, grace_s: float) -> float:

@@ -49,6 +49,18 @@ class Result:
         """The best configuration, as other tuners call it."""
         return self.best_config
 
+    @property
+    def why_nothing(self) -> str:
+        """Why there is no best configuration, in a line; empty if there is one."""
+        if self.best_config is not None:
+            return ""
+        if self.state.reports:
+            metric = self.state.plan.objective.metric
+            return f"no finite {metric} was seen: every configuration diverged"
+        said = next((one.message for one in reversed(self.state.attempts) if one.message), "")
+        why = f"the last one: {said}" if said else "give it a larger budget"
+        return f"no unit was finished within {self.state.ledger.budget}: {why}"
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         rows = [("status", self.status), ("study", self.study)]

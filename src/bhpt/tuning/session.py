@@ -105,8 +105,8 @@ def go_on(
         if request.spec is None and state.plan.trainer is not None:
             require_trust(address, store.identity(), state.plan.trainer, trust)
         setup = request.completed(address, state.plan)
-        if request.policy is None and (said := note_of_other_weights(state.plan)) is not None:
-            hooks.note(said)
+        if request.policy is None and (line := note_of_other_weights(state.plan)) is not None:
+            hooks.note(line)
         left = ledger.left + (0.0 if more is None else more.amount)
         with (
             hooks.view(f"bhpt resume {address}") as watch,

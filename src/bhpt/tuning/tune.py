@@ -1,10 +1,8 @@
 """`tune` and `resume`: a training job and a limit in, the best model out."""
 
-import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
@@ -17,9 +15,10 @@ from bhpt.policies.interface import Policy, refuse_side_by_side
 from bhpt.storage import Address, Exists, create_store, open_store, read_store
 from bhpt.study import Keep, Study, Training, fold
 from bhpt.study.creation import default_epochs, first_events, summarised
+from bhpt.study.new_study import new_study
 from bhpt.study.study import named_policy, policy_name
 from bhpt.trackers import Tracker, find_tracker
-from bhpt.trainers.specs import TrainerSpec, check_names, spec_of, spec_to_json
+from bhpt.trainers.specs import check_names, spec_of, spec_to_json
 from bhpt.tuning.executor_choice import ExecutorChoice, executor_maker
 from bhpt.tuning.finished_units import OnUnit
 from bhpt.tuning.options import Options
@@ -112,7 +111,7 @@ def tune(
     watch: Watch | None = None,
     memory: Memory | None = None,
     executor: ExecutorChoice = "local",
-    note: Callable[[str], None] = _warn,
+    note: Callable[[str], None] | None = None,
 ) -> Result:
     """Find the best model that a budget can buy.
 
@@ -150,7 +149,8 @@ def tune(
         memory: Holds what the study's predictor prepares, for a `watch` that predicts too.
         executor: Where units run: "local" worker processes, a "ray" cluster, `bhpt.Ray(...)` with
             its address and resources, or a function that makes an executor.
-        note: Called with a line that the user should read; a warning by default.
+        note: Called with a line that the user should read; a warning by default, also at the end
+            of a session that has found no model.
 
     Returns:
         The best value of the metric, its configuration and its checkpoint.
@@ -185,20 +185,23 @@ def tune(
         earlier=tuple(_earlier(one) for one in learn_from),
     )
     check_names(spec, fold(first).configs)
-    address = Address.parse(study if study is not None else _new_study(spec))
+    address = Address.parse(study if study is not None else new_study(str(spec)))
     make = executor_maker(executor)
     request = SessionRequest(spec, chosen, workers, make, _with_gpus(options, gpus_per_worker))
     named = policy if isinstance(policy, str) else None
     trackers = [find_tracker(one) for one in track]
     hooks = SessionHooks(
-        named, progress, watch, memory or Memory(), on_unit, note, stop_when, trackers
+        named, progress, watch, memory or Memory(), on_unit, note or _warn, stop_when, trackers
     )
     try:
-        return create(address, first, request, hooks)
+        result = create(address, first, request, hooks)
     except Exists:
         if if_exists == "error":
             raise
-    return go_on(address, more_than_stored(address, first, parsed), request, hooks)
+        result = go_on(address, more_than_stored(address, first, parsed), request, hooks)
+    if note is None and result.status == "done" and result.why_nothing:
+        _warn(result.why_nothing)
+    return result
 
 
 def resume(
@@ -217,7 +220,7 @@ def resume(
     watch: Watch | None = None,
     memory: Memory | None = None,
     executor: ExecutorChoice = "local",
-    note: Callable[[str], None] = _warn,
+    note: Callable[[str], None] | None = None,
     without_checkpoints: bool = False,
     trust: bool | Ask = False,
 ) -> Result:
@@ -240,7 +243,8 @@ def resume(
         memory: Holds what the study's predictor prepares, for a `watch` that predicts too.
         executor: Where units run: "local" worker processes, a "ray" cluster, `bhpt.Ray(...)` with
             its address and resources, or a function that makes an executor.
-        note: Called with a line that the user should read; a warning by default.
+        note: Called with a line that the user should read; a warning by default, also at the end
+            of a session that has found no model.
         without_checkpoints: Whether to go on although the study's folder is missing, of another
             study or ahead of it. What is there is set aside, never removed, and what is needed
             again is trained at its true cost.
@@ -259,9 +263,9 @@ def resume(
     named = policy if isinstance(policy, str) else None
     trackers = [find_tracker(one) for one in track]
     hooks = SessionHooks(
-        named, progress, watch, memory or Memory(), on_unit, note, stop_when, trackers
+        named, progress, watch, memory or Memory(), on_unit, note or _warn, stop_when, trackers
     )
-    return go_on(
+    result = go_on(
         Address.parse(study),
         add_budget,
         request,
@@ -269,13 +273,10 @@ def resume(
         without_checkpoints=without_checkpoints,
         trust=trust,
     )
+    if note is None and result.status == "done" and result.why_nothing:
+        _warn(result.why_nothing)
+    return result
 
 
 def _with_gpus(options: Options, gpus: float | None) -> Options:
     return options if gpus is None else replace(options, gpus_per_worker=gpus)
-
-
-def _new_study(spec: TrainerSpec) -> Path:
-    """A file for a study that the user did not name."""
-    name = re.sub(r"[^A-Za-z0-9_-]+", "-", str(spec).rpartition(":")[2])[:40].strip("-")
-    return Path("runs") / f"{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}.db"

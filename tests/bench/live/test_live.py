@@ -2,6 +2,7 @@
 
 import math
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any, cast
 
@@ -131,6 +132,8 @@ def test_another_tuner_is_asked_until_the_budget_is_gone(
     script = tmp_path / "plain.py"
     script.write_text(_SCRIPT.format(path=str(adapter)))
     job = find("factorisation")
+    (tmp_path / "written").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "written"))
     with PeerProcess("plain", [sys.executable, str(script)]) as process:
         monkeypatch.setattr(tuners, "_process", lambda _name: process)
         monkeypatch.setitem(tuners.TUNERS, "plain", Environment("plain", "1", ()))
@@ -138,6 +141,7 @@ def test_another_tuner_is_asked_until_the_budget_is_gone(
         again = run(job, LiveSetup("plain", 5, False, 0, first=True)).loss
     model = trainer_class(job)(dict(job.first))
     assert loss == again == min(model.step() for _ in range(5))
+    assert list((tmp_path / "written").iterdir()) == []
 
 
 def test_spaces_are_told_to_other_tuners() -> None:
@@ -209,9 +213,12 @@ def test_predictions_on_the_way_are_kept_with_what_was_reached(tmp_path: Path) -
     plan = LivePlan(("factorisation",), ("default",), ("30",), 1)
     (row,) = run_live(plan, tmp_path, lambda _: None, lambda *_: None)
     kept = LivePredictions(tmp_path).rows()
-    assert [round(one.said.at, 2) for one in kept] == [0.27, 0.5, 0.77]
+    assert [round(one.prediction.at, 2) for one in kept] == [0.27, 0.5, 0.77]
     assert all(one.run == row.run and one.reached == row.loss for one in kept)
-    assert all(one.said.low <= one.said.expected <= one.said.high == one.said.best for one in kept)
+    assert all(
+        one.prediction.low <= one.prediction.expected <= one.prediction.high == one.prediction.best
+        for one in kept
+    )
     (found,) = honesty(kept)
     assert (found.policy, found.predictions) == ("default", 3)
 

@@ -103,10 +103,10 @@ def asymptote_gains(
     normal = rng.standard_normal((_DRAWS, len(contenders)))
     mean = posterior.asymptotes.mean[contenders]
     f = mean + normal @ root.T
-    told = posterior.grid.information
+    information = posterior.grid.information
     now = posterior.counts[basket]
     later = np.minimum(now + unit, posterior.grid.epochs)
-    noise = 1 / np.maximum(told[later] - told[now], np.finfo(float).tiny ** 0.5)
+    noise = 1 / np.maximum(information[later] - information[now], np.finfo(float).tiny ** 0.5)
     size = len(basket)  # the basket comes first among the contenders
     deviation = np.sqrt(covariance.diagonal()[:size] + noise)
     looks = Outcomes(

@@ -20,7 +20,7 @@ class KeptPrediction:
     """A prediction of a run, and the loss that the run reached."""
 
     run: LiveKey
-    said: EndPrediction
+    prediction: EndPrediction
     reached: float
 
 
@@ -32,9 +32,9 @@ class LivePredictions:
         self.path = folder / "predictions.csv"
         start_table(self.path, _COLUMNS)
 
-    def append(self, run: LiveKey, said: tuple[EndPrediction, ...], reached: float) -> None:
+    def append(self, run: LiveKey, predictions: tuple[EndPrediction, ...], reached: float) -> None:
         """Add the predictions of a run and flush them."""
-        numbers = ((*astuple(one), reached) for one in said)
+        numbers = ((*astuple(one), reached) for one in predictions)
         append_rows(
             self.path,
             ([*astuple(run), *(repr(float(number)) for number in row)] for row in numbers),
@@ -75,8 +75,8 @@ def honesty(rows: list[KeptPrediction]) -> list[Honesty]:
     found = []
     for policy in sorted({row.run.policy for row in rows}):
         own = [row for row in rows if row.run.policy == policy]
-        best, expected, low, high, reached = np.array(
-            [(r.said.best, r.said.expected, r.said.low, r.said.high, r.reached) for r in own]
+        _, best, expected, low, high, reached = np.array(
+            [(*astuple(row.prediction), row.reached) for row in own]
         ).T
         covered = float(np.mean((low <= reached) & (reached <= high)))
         gained = best > reached

@@ -215,9 +215,15 @@ def _tuned(job: LiveJob, setup: LiveSetup, predictions: Predictions) -> float:
 
 def _tuner(job: LiveJob, setup: LiveSetup) -> float:
     """Another tuner's own loop, until the epochs or the seconds are gone."""
+    with tempfile.TemporaryDirectory(prefix="bhpt-live-", ignore_cleanup_errors=True) as folder:
+        return _tuner_in(folder, job, setup)
+
+
+def _tuner_in(folder: str, job: LiveJob, setup: LiveSetup) -> float:
+    """The same; what the tuner writes lies in `folder`."""
     models, began = Models(job), time.monotonic()
     first = job.first if setup.first else None
-    process, message = tuners.begin(setup.policy, job, setup.amount, setup.seed, first)
+    process, message = tuners.begin(setup.policy, job, setup.amount, setup.seed, first, folder)
     while "train" in message:
         asked = message["train"]
         number, to = int(asked["trial"]), min(int(asked["to"]), job.epochs)

@@ -2,7 +2,6 @@
 
 import atexit
 import sys
-import tempfile
 from importlib import resources
 from typing import Any
 
@@ -25,11 +24,10 @@ def prepare(names: tuple[str, ...]) -> None:
 
 
 def begin(
-    name: str, job: LiveJob, budget: int, seed: int, first: dict[str, Any] | None
+    name: str, job: LiveJob, budget: int, seed: int, first: dict[str, Any] | None, folder: str
 ) -> tuple[PeerProcess, dict[str, Any]]:
-    """Start a run of a tuner; returns its process and its first message."""
+    """Start a run of a tuner, which may write below `folder`; its process and first message."""
     process = _process(name)
-    folder = tempfile.mkdtemp(prefix="bhpt-live-")
     message = {
         "tuner": name,
         "space": {axis: _axis(given) for axis, given in job.space.items()},

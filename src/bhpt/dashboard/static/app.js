@@ -12,7 +12,7 @@
     ["compare", "Side by side", bhpt.views.CompareView],
   ];
   const byId = (id) => document.getElementById(id);
-  const state = { study: null, view: null, viewName: "", number: 0, studies: [], source: null, isDue: false, isLoading: false, best: undefined };
+  const state = { study: null, view: null, viewName: "", number: null, studies: [], source: null, isDue: false, isLoading: false, best: undefined };
 
   // ---- theme ----------------------------------------------------------------------------------
 
@@ -106,8 +106,10 @@
     get study() { return state.study; },
     async ask(path) {
       if (content) return held(path);
-      const answer = await fetch(path.startsWith("/") ? path : `/api/studies/${state.number}/${path}`);
+      const asked = state.number;
+      const answer = await fetch(path.startsWith("/") ? path : `/api/studies/${asked}/${path}`);
       const found = await answer.json();
+      if (asked !== state.number) return new Promise(() => {}); // the view that asked is gone: nobody waits for this
       if (!answer.ok) throw new Error(found.error || answer.statusText);
       return found;
     },
@@ -127,18 +129,28 @@
 
   function follow(number) {
     if (state.source) state.source.close();
-    state.number = number;
-    state.best = undefined;
     const source = new EventSource(`/api/studies/${number}/stream`);
     const on = (name, act) => source.addEventListener(name, (event) => { act(JSON.parse(event.data)); redraw(); });
-    on("whole", (message) => { state.study = new bhpt.model.Study(message); trouble(""); });
+    on("whole", (message) => {
+      state.study = new bhpt.model.Study(message);
+      trouble("");
+      if (state.number !== number) showOther(number);
+    });
     on("change", (message) => state.study.change(message));
     on("prediction", (message) => { state.study.prediction = message; });
     on("trouble", (message) => trouble(message.text));
     source.addEventListener("error", () => trouble("The connection is lost: is `bhpt dashboard` still running? Trying again …"));
     source.addEventListener("open", () => trouble(""));
     state.source = source;
+  }
+
+  // Another study is shown from here on: its view is made anew, so that nothing in it is of the one before.
+  function showOther(number) {
+    state.number = number;
+    state.best = undefined;
+    state.viewName = "";
     showDownloads();
+    route();
   }
 
   const DOWNLOADS = [["epochs.csv", "epochs (CSV)"], ["arms.csv", "arms (CSV)"], ["attempts.csv", "units (CSV)"], ["study.json", "everything (JSON)"]];

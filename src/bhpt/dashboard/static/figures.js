@@ -389,10 +389,12 @@ bhpt.figures = (() => {
 
   // Several studies side by side: how the best of each came with its budget.
   function compare(found) {
+    const values = found.flatMap((one) => one.best);
     return {
       data: found.map((one, place) => ({ type: "scatter", mode: "lines", name: safe(one.name), x: one.used.map((used) => used / one.overview.budget), y: one.best,
         line: { shape: "hv", width: 2.5, color: CURVES[place % CURVES.length] }, hovertemplate: `${safe(one.name)}<br>%{x:.0%}: %{y:.5g}<extra></extra>` })),
-      layout: base({ xaxis: { title: { text: "part of its budget" }, tickformat: ".0%", rangemode: "tozero" }, yaxis: { title: { text: "best so far" } } }),
+      layout: base({ xaxis: { title: { text: "part of its budget" }, tickformat: ".0%", rangemode: "tozero" },
+        yaxis: { title: { text: "best so far" }, ...scale(spansDecades(values), values) } }),
       table: { caption: "Studies side by side", columns: ["study", "metric", "best", "arm", "used", "tried", "units", "state"],
         rows: found.map((one) => [one.name, `${one.overview.metric} (${one.overview.mode})`, one.overview.best, one.overview.best_arm, one.overview.used_text,
           one.overview.tried, one.overview.units, one.phase_text]) },

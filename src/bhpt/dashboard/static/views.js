@@ -130,7 +130,8 @@ bhpt.views = (() => {
           make("progress", { max: overview.budget, value: overview.used, "aria-label": "Used part of the budget" }),
           make("p", { class: "soft" }, `${overview.left_text} left`, overview.time_left_text ? `, about ${overview.time_left_text}` : ""),
           make("p", { class: "soft" }, `${overview.tried} of ${overview.candidates} configurations tried, ${overview.units} units, `
-            + `${overview.failures ? `${overview.failures} stopped or failed, ` : ""}${duration(overview.clock)}`)),
+            + `${overview.failures ? `${overview.failures} stopped or failed, ` : ""}${duration(overview.clock)}`),
+          overview.failures ? make("a", { href: "#timeline" }, "What failed?") : null),
         card("Predicted at the end",
           make("p", { class: "big" }, final ? number(final.middle) : study.phase === "done" ? "budget is spent" : "not known yet"),
           final ? make("p", { class: "soft" }, number(final.low) === number(final.high) ? "no gain in sight"

@@ -43,9 +43,13 @@ def parse_amount(text: str) -> tuple[float, str]:
         amount = kind.parse(text)
         if amount is not None:
             return amount, name
-    raise Misuse(
-        f"budget {text!r} is no amount that can be spent, or has an unknown unit; {examples()}"
-    )
+    try:
+        float(text)
+    except ValueError:
+        why = "is no amount that can be spent, or has an unknown unit"
+    else:
+        why = "does not say of what"
+    raise Misuse(f"budget {text!r} {why}; {examples()}")
 
 
 def examples() -> str:
