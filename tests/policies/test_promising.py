@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from bhpt.beliefs.learned.ends import (
     Histogram,
     HistogramEnds,
+    Layers,
     LearnedPredictor,
     PredictorInputs,
 )
 from bhpt.beliefs.learned.network import EDGES
 from bhpt.beliefs.learned.weights import shipped
-from bhpt.domain import Curves, FloatArray, IntArray, View
+from bhpt.domain import Curves, FloatArray, View
 from bhpt.policies.promising import Promising
 
 BINS = len(EDGES) + 1
@@ -36,7 +37,12 @@ class Predicts(LearnedPredictor):
         inputs = replace(found.inputs, rows=self.drawn.arms)
         return replace(found, inputs=inputs)
 
-    def histogram(self, inputs: PredictorInputs, horizon: IntArray) -> Histogram:  # noqa: ARG002
+    def read_off(
+        self,
+        inputs: PredictorInputs,  # noqa: ARG002
+        layers: Layers | None,  # noqa: ARG002
+        places: slice,  # noqa: ARG002
+    ) -> Histogram:
         return self.drawn
 
 
