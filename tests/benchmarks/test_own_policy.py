@@ -58,10 +58,10 @@ def test_the_policy_is_played_to_the_end_of_the_budget() -> None:
         study.tell(unit, losses.tolist())
     best = study.state.best
     assert best is not None
-    losses = own_policy.own_policy_losses(study.state, policy, predictor_of(policy), 5)
-    assert losses is not None
-    assert losses.shape == (5,)
-    assert (losses <= best.loss).all()
+    ends = own_policy.own_policy_losses(study.state, policy, predictor_of(policy), 5)
+    assert ends is not None
+    assert ends.shape == (5,)
+    assert (ends <= best.loss).all()
     while (unit := study.ask()) is not None:
         study.tell(unit, [best.loss] * unit.epochs)
     assert own_policy.own_policy_losses(study.state, policy, predictor_of(policy), 5) is None

@@ -16,7 +16,7 @@ from bhpt.beliefs.learned.ends import (
 )
 from bhpt.beliefs.learned.network import EDGES
 from bhpt.beliefs.learned.weights import shipped
-from bhpt.domain import Curves, FloatArray, View
+from bhpt.domain import Curves, FloatArray, IntArray, View
 from bhpt.policies.promising import Promising
 
 BINS = len(EDGES) + 1
