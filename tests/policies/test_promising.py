@@ -37,6 +37,9 @@ class Predicts(LearnedPredictor):
         inputs = replace(found.inputs, rows=self.drawn.arms)
         return replace(found, inputs=inputs)
 
+    def layers(self, inputs: PredictorInputs, horizon: IntArray) -> Layers:  # noqa: ARG002
+        return Layers(horizon, np.zeros((len(horizon), 1)), np.zeros(1))
+
     def read_off(
         self,
         inputs: PredictorInputs,  # noqa: ARG002
