@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from bhpt.beliefs.learned.ends import (
     Histogram,
     HistogramEnds,
+    Layers,
     LearnedPredictor,
     PredictorInputs,
 )
@@ -36,7 +37,15 @@ class Predicts(LearnedPredictor):
         inputs = replace(found.inputs, rows=self.drawn.arms)
         return replace(found, inputs=inputs)
 
-    def histogram(self, inputs: PredictorInputs, horizon: IntArray) -> Histogram:  # noqa: ARG002
+    def layers(self, inputs: PredictorInputs, horizon: IntArray) -> Layers:  # noqa: ARG002
+        return Layers(horizon, np.zeros((len(horizon), 1)), np.zeros(1))
+
+    def read_off(
+        self,
+        inputs: PredictorInputs,  # noqa: ARG002
+        layers: Layers | None,  # noqa: ARG002
+        places: slice,  # noqa: ARG002
+    ) -> Histogram:
         return self.drawn
 
 

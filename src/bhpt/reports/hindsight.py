@@ -21,6 +21,7 @@ Notation:
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -39,7 +40,11 @@ _FARTHEST = 4.0  # doublings: nothing is known of promises beyond
 _MOST = 1.5  # a study that always did better than promised does not double what is promised next
 
 
-def trust(state: State, predictor: Predictor) -> float:
+Promise = Callable[[State, Predictor], float | None]
+"""The gain that would be promised of what is left of a study; None for nothing."""
+
+
+def trust(state: State, predictor: Predictor, promise: Promise | None = None) -> float:
     """The part of a gain to count that is predicted of one doubling of the budget that is gone.
 
     It follows from what came of earlier predictions; `part_of` says it of other amounts.
@@ -47,13 +52,15 @@ def trust(state: State, predictor: Predictor) -> float:
     Args:
         state: The study, which has seen a finite loss.
         predictor: Its predictor.
+        promise: How gains are promised; as the stand-in plays if None.
     """
     if state.best is None:
         return _USUAL
+    promise = promise or _promised
     promised, came = [], []
     for part in _MOMENTS:
         before = as_it_was(state, int(part * state.reports))
-        gain = None if before is None else _promised(before, predictor)
+        gain = None if before is None else promise(before, predictor)
         if before is None or before.best is None or gain is None:
             continue
         promised.append(gain * math.sqrt(_doublings(before)))

@@ -157,7 +157,7 @@ class PredictorInputs:
     @cached_property
     def gained(self) -> FloatArray:
         """Improvement of each arm looked at so far, [R]."""
-        found: FloatArray = self.moment.q[np.arange(len(self.rows)), self.moment.n]
+        found: FloatArray = self.moment.q[np.arange(len(self.moment.n)), self.moment.n]
         return found
 
     @property
