@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.policy.adam import Moments, adam, still
 from benchmarks.policy.options import parsed, parser, save
-from benchmarks.policy.pool import read_labels
+from benchmarks.policy.pool import WEIGHTS, Labels, read_labels
 from benchmarks.policy.studies import (
     ARMS,
     MANY,
@@ -59,13 +59,15 @@ class Bucket(NamedTuple):
         short: Their shortest budget.
         long: Their longest.
         chance: That an iteration plays them.
-        studies: How many; one program is compiled for each number.
+        studies: How many; one program is compiled for each number, and each number of arms.
+        room: Arms of a study, at most.
     """
 
     short: int
     long: int
     chance: float
     studies: int = STUDIES
+    room: int = ARMS
 
 
 class Course(NamedTuple):
@@ -74,14 +76,12 @@ class Course(NamedTuple):
     Attributes:
         buckets: Budgets.
         mix: How studies are drawn.
-        room: Arms of a study, at most.
         steps: Of a play, for each unit of its longest budget.
         patience: How far credit for a step reaches back: 0 by units, 1 by units of each worker.
     """
 
     buckets: tuple[Bucket, ...]
     mix: Mix
-    room: int
     steps: float
     patience: float
 
@@ -98,24 +98,21 @@ COURSES = {
             Bucket(401, 1000, 0.03, 102),
         ),
         mix=Mix(),
-        room=ARMS,
         steps=1.0,
         patience=0.0,
     ),
     "many": Course(
         (
-            Bucket(10, 50, 0.1, 96),
-            Bucket(51, 100, 0.16, 96),
-            Bucket(101, 200, 0.22, 96),
-            Bucket(201, 400, 0.24, 96),
-            Bucket(401, 800, 0.22, 96),
-            Bucket(801, 1600, 0.05, 16),
-            Bucket(1601, 5000, 0.01, 16),
+            Bucket(10, 50, 0.1, 96, 128),
+            Bucket(51, 100, 0.18, 96, 128),
+            Bucket(101, 200, 0.24, 96, 128),
+            Bucket(201, 400, 0.2, 96, 128),
+            Bucket(401, 800, 0.24, 48, 256),
+            Bucket(801, 1600, 0.04, 48, 256),
         ),
         mix=MANY,
-        room=256,
         steps=1.15,
-        patience=1.0,
+        patience=0.5,
     ),
 }
 
@@ -207,10 +204,10 @@ def play(
     return jax.lax.scan(step, states, jax.random.split(key, STRIDE))
 
 
-@jax.jit
-def regrets_of(instances: Instance, states: State) -> Array:
+@partial(jax.jit, static_argnames=("plays",))
+def regrets_of(instances: Instance, states: State, plays: int) -> Array:
     """Regrets of plays that have ended, [studies, plays]."""
-    return jax.vmap(regret)(instances, states).reshape(-1, PLAYS)
+    return jax.vmap(regret)(instances, states).reshape(-1, plays)
 
 
 def utility(regrets: Array) -> Array:
@@ -336,15 +333,16 @@ def iterate(
     rng: np.random.Generator,
 ) -> tuple[Weights, Moments, float]:
     """Play some studies and learn from them: weights, moments and the mean regret of the plays."""
-    course, (short, long, *_) = turn.course, turn.bucket
+    course, bucket = turn.course, turn.bucket
+    short, long, room = bucket.short, bucket.long, bucket.room
     keys = jax.random.split(key, 1 + int(course.steps * long) // STRIDE)
-    drawn = draw_many(pool, keys[0], turn.studies, short, long, course.mix, course.room)
+    drawn = draw_many(pool, keys[0], turn.studies, short, long, course.mix, room)
     instances, states = repeat(drawn, PLAYS)
     blocks = []
     for k in keys[1:]:
         states, block = play(weights, instances, states, k, turn.taught)
         blocks.append(block)
-    regrets = regrets_of(instances, states)
+    regrets = regrets_of(instances, states, PLAYS)
     advantage, gain = advantages(
         jnp.concatenate([b.worth for b in blocks]),
         jnp.concatenate([b.valid for b in blocks]),
@@ -435,16 +433,7 @@ def train(options: argparse.Namespace) -> None:
     kept = labels.chosen(options.leave_out, options.leave_out_kind)
     trained_on = labels.training(kept)
     pool = read_pool(options.pool, options.knowledge, kept)
-    kinds = dict(zip(labels.names, labels.kinds, strict=True))
-    trials = {
-        kind: read_pool(
-            options.pool, options.knowledge, (), tuple(n for n in kept if kinds[n] == kind)
-        )
-        for kind in dict.fromkeys(kinds[n] for n in kept)
-    }
     course = COURSES[options.course]
-    if options.patience is not None:
-        course = course._replace(patience=options.patience)
     key = jax.random.PRNGKey(options.seed)
     rng = np.random.default_rng(options.seed)
     weights = start(pool, key, options.start)
@@ -467,11 +456,25 @@ def train(options: argparse.Namespace) -> None:
         if time.time() - told > 90:
             told = time.time()
             line = " ".join(f"{b}:{np.mean(history[b][-20:]):.3f}" for b in sorted(history))
-            tried = tries(weights, trials, (20, 50))
-            print(f"{told - began:4.0f}s {done} {line} {tried}", flush=True)
+            print(f"{told - began:4.0f}s {done} {line}", flush=True)
             save(options, "policy", weights, trained_on)
     save(options, "policy", weights, trained_on)
-    print("end", done, tries(weights, trials, (10, 20, 50, 100, 200)), flush=True)
+    print("trained", done, flush=True)
+    print("end", done, tries(weights, trials(pool, labels, kept), (10, 20, 50, 100, 200)))
+
+
+def trials(pool: Pool, labels: Labels, kept: Sequence[str]) -> dict[str, Pool]:
+    """The pool with the tasks of each kind alone that were kept, by kind."""
+    alone = {*kept}
+    named = list(zip(labels.names, labels.kinds, strict=True))
+    shares = {
+        one: labels.shares(WEIGHTS, [name in alone and kind == one for name, kind in named])
+        for one in dict.fromkeys(kind for name, kind in named if name in alone)
+    }
+    return {
+        kind: pool._replace(weights=jnp.asarray(of_kind, jnp.float32))
+        for kind, of_kind in shares.items()
+    }
 
 
 def tries(weights: Weights, trials: dict[str, Pool], budgets: tuple[int, ...]) -> str:
@@ -483,10 +486,10 @@ def tries(weights: Weights, trials: dict[str, Pool], budgets: tuple[int, ...]) -
         scores = []
         for budget in budgets:
             instances = draw_many(pool, key, 512, budget, budget, plain)
-            states = jax.vmap(begin)(instances)
+            instances, states = repeat(instances, 1)
             for k in jax.random.split(key, budget // STRIDE):
                 states = follow(weights, instances, states, k)
-            scores.append(float(jax.vmap(regret)(instances, states).mean()))
+            scores.append(float(regrets_of(instances, states, 1).mean()))
         words.append(kind + " " + " ".join(f"{s:.3f}" for s in scores))
     return " | ".join(words)
 
@@ -496,7 +499,6 @@ def options_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     made = parser("train", __doc__, 500.0, 1.5e-3, "3%% of it")
     made.add_argument("--taught", type=int, default=40, help="iterations that copy i-Epoch")
     made.add_argument("--course", choices=sorted(COURSES), default="few", help="workers and arms")
-    made.add_argument("--patience", type=float, help="how far credit reaches back")
     made.add_argument("--seed", type=int, default=0)
     return parsed(made, arguments)
 
