@@ -840,6 +840,19 @@ def test_the_policy_learns_without_harm(pool_file: Path, knowledge_file: Path, c
     assert 0 <= float(words.removeprefix("lcbench ")) <= 1
 
 
+def test_a_policy_is_tried_on_the_kept_tasks_of_each_kind(
+    pool_file: Path, knowledge_file: Path
+) -> None:
+    train, labels = training("train"), read_labels(pool_file)
+    pool = training("studies").read_pool(str(pool_file), str(knowledge_file), ())
+    found = train.trials(pool, labels, ("tree1", "lcbench:0", "lcbench:1"))
+    drawn = {
+        kind: {n for n, w in zip(labels.names, one.weights, strict=True) if w > 0}
+        for kind, one in found.items()
+    }
+    assert drawn == {"mlp": {"lcbench:0", "lcbench:1"}, "trees": {"tree1"}}
+
+
 def test_credit_passes_over_steps_without_a_choice() -> None:
     """Two plays of a study; a step that only reports is skipped, and so is what follows the end."""
     train, jnp = training("train"), import_module("jax.numpy")
