@@ -19,11 +19,11 @@ from benchmarks.policy.options import parsed, parser, save
 from benchmarks.policy.pool import read_labels
 from benchmarks.policy.studies import (
     ARMS,
-    WORKERS,
     Instance,
     Mix,
     Pool,
     State,
+    begin,
     counted,
     draw_many,
     look,
@@ -62,9 +62,8 @@ def stop(instance: Instance, key: Array) -> State:
     cross = instance.shape["prior"] * seen[None, :]
     after = instance.shape["prior"] - cross @ jnp.linalg.solve(inside, cross.T)
     last = jax.nn.one_hot(jnp.argmax(n * (1 + instance.q[:, 1])), ARMS)
-    return State(
-        n, jnp.floor(left) * jnp.median(instance.costs), last, after, jnp.full(WORKERS, -1)
-    )
+    left = jnp.floor(left) * jnp.median(instance.costs)
+    return begin(instance)._replace(n=n, left=left, last=last, covariance=after)
 
 
 def asked(weights: Weights, instance: Instance, state: State) -> tuple[Array, Array]:

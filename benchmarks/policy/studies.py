@@ -21,8 +21,12 @@ from bhpt.beliefs.learned.features import NOISE, features
 from bhpt.beliefs.learned.geometry import OPINIONS, Geometry, geometry
 from bhpt.beliefs.learned.past import Moment, at
 
-ARMS = 100
+ARMS = 100  # of a study, unless told otherwise
 WORKERS = 64
+TOGETHER = 8  # units that are reported in one step, if they end together
+_PER_WORKER = 40  # units that a worker has time for, at most, where there are many of them
+_CHEAP = 1.25  # units for one of the median cost, where costs differ
+_SOON = 1e-4  # units whose ends are no further apart end together
 
 
 class Pool(NamedTuple):
@@ -36,16 +40,19 @@ class Pool(NamedTuple):
 
 
 class Instance(NamedTuple):
-    """One study before its first unit, arms padded to `ARMS`.
+    """One study before its first unit, arms padded to K.
 
     Attributes:
         q: Improvements over ℓ_0 after each unit, best so far, negative above it, [K, UNITS + 1].
         exists: 1 for arms, 0 for padding, [K].
         costs: What a unit of each arm costs, [K].
         guessed: What it is held to cost until the arm's first report, [K].
+        lasts: How long a unit of each arm takes, [K].
         units: Of a full training.
-        budget: In units of the median cost.
+        budget: In units of the median cost, of all workers together.
         workers: How many units may be in flight.
+        timed: 1 if the budget is a deadline: all workers have the same time, a price is what a
+            unit takes of it, and what is in flight at its end is lost.
         shape: Fields of `Geometry`.
     """
 
@@ -53,9 +60,11 @@ class Instance(NamedTuple):
     exists: Array
     costs: Array
     guessed: Array
+    lasts: Array
     units: Array
     budget: Array
     workers: Array
+    timed: Array
     shape: dict[str, Array]
 
 
@@ -64,17 +73,21 @@ class State(NamedTuple):
 
     Attributes:
         n: Units of each arm that have been reported, [K].
-        left: What is left once those in flight are paid, too.
+        left: What is left once those in flight are paid, too; under a deadline, time.
+        now: How long the study has run.
         last: 1 for the arm of the latest report, [K].
         covariance: Of what arms are like, given which of them have been reported, [K, K].
         flying: Arms in flight, the longest there first, then -1, [WORKERS].
+        ends: When each of these units ends, [WORKERS].
     """
 
     n: Array
     left: Array
+    now: Array
     last: Array
     covariance: Array
     flying: Array
+    ends: Array
 
 
 @dataclass(frozen=True)
@@ -85,13 +98,16 @@ class Mix:
         stride: Of another unit.
         bend: Of a bent scale.
         costs: Of unequal prices.
-        mispriced: Of prices that are wrong for arms without a report.
+        mispriced: Of prices that are wrong for arms without a report: they err, or are all alike.
         fewer: Of fewer arms.
         nameless: Of names that nobody knows.
         misled: Of names that mean the opposite.
         doubtful: Of names that tell less than usual: opinions are partly those of chance, smooth
             in the configuration as real ones are.
         beside: Of several workers.
+        crowded: Of as many workers as the budget has units for `_PER_WORKER` of each, or more.
+        timed: Of a deadline instead of a total.
+        jittered: Of units that take longer or shorter than they cost, unless there is a deadline.
     """
 
     stride: float = 0.2
@@ -103,6 +119,13 @@ class Mix:
     misled: float = 0.12
     doubtful: float = 0.4
     beside: float = 0.25
+    crowded: float = 0.0
+    timed: float = 0.0
+    jittered: float = 0.0
+
+
+MANY = Mix(costs=0.5, mispriced=0.3, fewer=0.4, beside=0.85, crowded=0.9, timed=0.5, jittered=0.3)
+"""Studies of many workers, unequal prices and deadlines."""
 
 
 def read_pool(
@@ -143,17 +166,21 @@ def _said(knowledge: str, rows: int) -> Array:
     return jnp.asarray(np.concatenate(found))
 
 
-def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
-    """A study: a task, some of its arms, a unit, prices and a budget of low .. high units."""
-    keys = jax.random.split(key, 23)
+def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix, room: int = ARMS) -> Instance:
+    """A study: a task, at most `room` of its arms, a unit, prices, a budget of low .. high units.
+
+    Where prices differ cheap units can be many: budgets are smaller there, so that few studies
+    have more units than `high`.
+    """
+    keys = jax.random.split(key, 28)
     task = jax.random.choice(keys[0], len(pool.weights), p=pool.weights)
     start, rows, units, used = pool.table[task]
     absent = jnp.arange(MOST_ARMS) >= rows
     order = jax.random.uniform(keys[1], (MOST_ARMS,)) + 10.0 * absent
-    chosen = jax.lax.top_k(-order, ARMS)[1]
+    chosen = jax.lax.top_k(-order, room)[1]
     fewer = jax.random.uniform(keys[2]) < mix.fewer
-    arms = jnp.where(fewer, jax.random.randint(keys[3], (), 20, ARMS + 1), ARMS)
-    exists = 1.0 * (jnp.arange(ARMS) < jnp.minimum(arms, rows))
+    arms = jnp.where(fewer, jax.random.randint(keys[3], (), 20, room + 1), room)
+    exists = 1.0 * (jnp.arange(room) < jnp.minimum(arms, rows))
     raw = unpacked(pool.curves[start + chosen])
     changed = jax.random.uniform(keys[4]) < mix.stride
     stride = jnp.where(changed, jax.random.choice(keys[5], jnp.array([2, 3, 5])), 1)
@@ -172,13 +199,16 @@ def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
     uneven = jax.random.uniform(keys[9]) < mix.costs
     spread = jax.random.uniform(keys[10], (), minval=0.1, maxval=0.8)
     slope = jax.random.normal(keys[11], (FEATURES,))
-    lean = (x - 0.5) @ slope * 1.5 + 0.5 * jax.random.normal(keys[12], (ARMS,))
+    lean = (x - 0.5) @ slope * 1.5 + 0.5 * jax.random.normal(keys[12], (room,))
     costs = jnp.exp(jnp.where(uneven, spread, 0.0) * lean)
     costs = costs / jnp.nanmedian(jnp.where(exists > 0, costs, jnp.nan))
     wrong = jax.random.uniform(keys[20]) < mix.mispriced
-    error = jax.random.uniform(keys[21], (), maxval=1.2) * jax.random.normal(keys[22], (ARMS,))
+    error = jax.random.uniform(keys[21], (), maxval=1.2) * jax.random.normal(keys[22], (room,))
     guessed = costs * jnp.exp(jnp.where(wrong, error, 0.0))
+    alike = wrong & (jax.random.uniform(keys[23]) < 0.5)
+    guessed = jnp.where(alike, 1.0, guessed)
     budget = 1.0 * jax.random.randint(keys[13], (), low, high + 1)
+    budget = jnp.where(uneven, jnp.maximum(jnp.round(budget / _CHEAP), low), budget)
     columns = 1.0 * (jnp.arange(FEATURES) < used)
     way = jax.random.randint(keys[19], (), 0, len(pool.said))
     said = pool.said[way, start + chosen].astype(jnp.float32)
@@ -187,11 +217,25 @@ def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix) -> Instance:
     lies = jnp.concatenate([-jnp.ones(OPINIONS - 1), jnp.ones(1)])
     said = jnp.where(jax.random.uniform(keys[15]) < mix.misled, lies * said, said)
     shape = geometry(jnp, x, exists, columns, said)
-    several = jax.random.uniform(keys[16]) < mix.beside
-    many = jnp.exp(jax.random.uniform(keys[17], (), maxval=jnp.log(WORKERS)))
-    workers = jnp.where(several, 1 + jnp.ceil(many).astype(jnp.int32), 1)
-    workers = jnp.minimum(workers, WORKERS)
-    return Instance(q, exists, costs, guessed, longest, budget, workers, vars(shape))
+    workers = _workers(keys[16:18], keys[24], budget, exists.sum(), mix)
+    timed = jax.random.uniform(keys[25]) < mix.timed
+    jittered = ~timed & (jax.random.uniform(keys[26]) < mix.jittered)
+    pace = jnp.exp(jnp.where(jittered, 0.5 * jax.random.normal(keys[27], (room,)), 0.0))
+    return Instance(
+        q, exists, costs, guessed, costs * pace, longest, budget, workers, 1.0 * timed, vars(shape)
+    )
+
+
+def _workers(keys: Array, crowd: Array, budget: Array, arms: Array, mix: Mix) -> Array:
+    """How many workers a study has: one, several, or many for its budget."""
+    several = jax.random.uniform(keys[0]) < mix.beside
+    part = jax.random.uniform(keys[1])
+    some = 1 + jnp.ceil(jnp.exp(part * jnp.log(WORKERS))).astype(jnp.int32)
+    most = jnp.clip(jnp.minimum(budget / 2, 0.6 * arms), 1.0, WORKERS)
+    fewest = jnp.clip(budget / _PER_WORKER, 1.0, most)
+    many = jnp.ceil(fewest * (most / fewest) ** part).astype(jnp.int32)
+    crowded = jax.random.uniform(crowd) < mix.crowded
+    return jnp.where(several, jnp.minimum(jnp.where(crowded, many, some), WORKERS), 1)
 
 
 def unpacked(curves: Array) -> Array:
@@ -226,11 +270,18 @@ def begin(instance: Instance) -> State:
     arms = len(instance.exists)
     return State(
         jnp.zeros(arms, jnp.int32),
-        instance.budget,
+        jnp.where(instance.timed > 0, _time(instance), instance.budget),
+        jnp.zeros(()),
         jnp.zeros(arms),
         instance.shape["prior"],
         jnp.full(WORKERS, -1),
+        jnp.zeros(WORKERS),
     )
+
+
+def _time(instance: Instance) -> Array:
+    """What the budget has for each worker; under a deadline, when it is."""
+    return instance.budget / instance.workers
 
 
 def _in_flight(state: State) -> Array:
@@ -242,7 +293,7 @@ def _bought(instance: Instance, state: State) -> Array:
     """Units that each arm's part of what is left pays for, [K]; see `View.bought`."""
     price = jnp.where(state.n > 0, instance.costs, instance.guessed)
     part = jnp.maximum(state.left / instance.workers, jnp.minimum(price, state.left))
-    return jnp.floor(part / price + 1e-4)
+    return jnp.floor(jnp.where(instance.timed > 0, state.left, part) / price + 1e-4)
 
 
 def _can(instance: Instance, state: State) -> Array:
@@ -283,52 +334,96 @@ def look(instance: Instance, state: State) -> tuple[Array, Array, Array]:
     return arms, study, can
 
 
+def ready(instance: Instance, state: State) -> Array:
+    """1 if a worker is free and nothing else is to be reported before it gets a unit."""
+    busy = state.flying >= 0
+    over = busy & (state.ends <= state.now + _SOON)
+    return 1.0 * ((busy.sum() < instance.workers) & ~over.any())
+
+
 def set_off(instance: Instance, state: State, arm: Array, valid: Array) -> State:
     """A unit of an arm takes off; nothing changes where `valid` is 0.
 
-    A unit that costs more than what is left spends it all and is never reported.
+    A unit that costs more than what is left is never reported; it spends all of a total.
     """
     cost = instance.costs[arm]
     paid = cost <= state.left + 1e-4
+    timed = instance.timed > 0
     free = jnp.argmax(state.flying < 0)
-    put = (jnp.arange(WORKERS) == free) & (valid > 0) & paid
+    put = (jnp.arange(WORKERS) == free) & (valid > 0) & (paid | timed)
+    price = jnp.where(timed, 0.0, jnp.where(paid, cost, state.left))
     return state._replace(
-        left=state.left - valid * jnp.where(paid, cost, state.left),
+        left=state.left - valid * price,
         flying=jnp.where(put, arm, state.flying),
+        ends=jnp.where(put, state.now + instance.lasts[arm], state.ends),
     )
 
 
 def land(instance: Instance, state: State) -> State:
-    """The unit that has flown the longest is reported, if no other one can be set off."""
-    busy = (state.flying >= 0).sum()
-    due = (busy >= instance.workers) | (_can(instance, state).sum() == 0)
-    due = 1.0 * (due & (busy > 0))
-    arm = jnp.maximum(state.flying[0], 0)
-    one = jax.nn.one_hot(arm, len(state.n))
-    column = state.covariance[:, arm]
-    gain = due * (state.n[arm] == 0) * column / (column[arm] + NOISE)
-    behind = jnp.concatenate([state.flying[1:], jnp.full(1, -1)])
+    """The clock goes on to the next end of a unit, if no other one can be set off.
+
+    The units that end then are reported, `TOGETHER` at most, those first that took off first.
+    """
+    busy = state.flying >= 0
+    waits = (busy.sum() >= instance.workers) | (_can(instance, state).sum() == 0)
+    soonest = jnp.where(busy, state.ends, jnp.inf).min()
+    later = jnp.maximum(state.now, soonest)
+    now = jnp.where(waits & busy.any(), later, state.now)
+    over = busy & (state.ends <= now + _SOON)
+    over = over & (jnp.cumsum(over) <= TOGETHER)
+    late = (instance.timed > 0) & (state.ends > _time(instance) + _SOON)
+    which = jnp.nonzero(over & ~late, size=TOGETHER, fill_value=WORKERS)[0]
+    arms = jnp.concatenate([state.flying, jnp.full(1, -1)])[which]
+    ones = jax.nn.one_hot(arms, len(state.n))  # -1 is no arm
+    latest = ones[jnp.maximum((arms >= 0).sum() - 1, 0)]
+    order = jnp.argsort(over | ~busy, stable=True)
     return State(
-        state.n + (due * one).astype(jnp.int32),
-        state.left,
-        jnp.where(due > 0, one, state.last),
-        state.covariance - gain[:, None] * column[None, :],
-        jnp.where(due > 0, behind, state.flying),
+        state.n + ones.sum(axis=0).astype(jnp.int32),
+        jnp.where(instance.timed > 0, jnp.maximum(_time(instance) - now, 0.0), state.left),
+        now,
+        jnp.where((arms >= 0).any(), latest, state.last),
+        tried_too(state.covariance, ones * (state.n == 0)),
+        jnp.where(over, -1, state.flying)[order],
+        state.ends[order],
     )
 
 
+def tried_too(covariance: Array, ones: Array) -> Array:
+    """Covariance of what arms are like once some more have been tried, [K, K].
+
+    Args:
+        covariance: Before, [K, K].
+        ones: 1 for the arm in each row; a row may be all 0, [A, K].
+    """
+    columns = covariance[ones.argmax(axis=1)] * ones.max(axis=1, keepdims=True)
+    left: list[Array] = []  # of each column once those before it have been tried, scaled
+    for one, column in zip(ones, columns, strict=True):
+        known = sum((before * one).sum() * before for before in left)
+        column_left = column - known
+        left.append(column_left / jnp.sqrt((column_left * one).sum() + NOISE))
+    reduction = jnp.stack(left)
+    return covariance - jnp.matmul(reduction.T, reduction, precision="highest")
+
+
 def regret(instance: Instance, state: State) -> Array:
-    """Normalised regret of a study that has ended, once all have landed."""
-    bought = jnp.floor(instance.budget / instance.costs + 1e-4).astype(jnp.int32)
+    """Normalised regret of a study that has ended, once all have landed.
+
+    The best is what one arm can reach that is trained without a pause from the start on.
+    """
+    bought = jnp.floor(_time(instance) / instance.costs + 1e-4).astype(jnp.int32)
     reach = jnp.minimum(bought, instance.units)
     best = jnp.max(at(jnp, instance.q, reach) * instance.exists, initial=0.0)
-    trained = state.n + _in_flight(state).astype(jnp.int32)
+    counts = (instance.timed == 0) | (state.ends <= _time(instance) + _SOON)
+    landing = jax.nn.one_hot(jnp.where(counts, state.flying, -1), len(state.n)).sum(axis=0)
+    trained = state.n + landing.astype(jnp.int32)
     found = jnp.max(at(jnp, instance.q, trained) * instance.exists, initial=0.0)
-    return (best - found) / jnp.maximum(best, 1e-6)
+    return jnp.maximum(best - found, 0.0) / jnp.maximum(best, 1e-6)
 
 
-@partial(jax.jit, static_argnames=("count", "mix"))
-def draw_many(pool: Pool, key: Array, count: int, low: Array, high: Array, mix: Mix) -> Instance:
+@partial(jax.jit, static_argnames=("count", "mix", "room"))
+def draw_many(
+    pool: Pool, key: Array, count: int, low: Array, high: Array, mix: Mix, room: int = ARMS
+) -> Instance:
     """Many studies."""
     keys = jax.random.split(key, count)
-    return jax.vmap(lambda k: draw(pool, k, low, high, mix))(keys)
+    return jax.vmap(lambda k: draw(pool, k, low, high, mix, room))(keys)

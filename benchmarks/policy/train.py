@@ -19,9 +19,10 @@ import numpy as np
 
 from benchmarks.policy.adam import Moments, adam, still
 from benchmarks.policy.options import parsed, parser, save
-from benchmarks.policy.pool import read_labels
+from benchmarks.policy.pool import WEIGHTS, Labels, read_labels
 from benchmarks.policy.studies import (
     ARMS,
+    MANY,
     Instance,
     Mix,
     Pool,
@@ -31,6 +32,7 @@ from benchmarks.policy.studies import (
     land,
     look,
     read_pool,
+    ready,
     regret,
     set_off,
 )
@@ -38,18 +40,81 @@ from bhpt.beliefs.learned.array_types import Array
 from bhpt.beliefs.learned.network import Weights, outputs, preferences, trunk
 from bhpt.beliefs.learned.schema import BINS, SCHEMA, arm_column
 from bhpt.beliefs.learned.weights import read_any_weights
-from bhpt.domain import FloatArray, Misuse
+from bhpt.domain import Misuse
 
 HIDDEN = 64
 PLAYS = 8  # of each study
 STUDIES = 256  # played at a time
 STRIDE = 10  # steps in one call: whatever the budget, one compiled program plays them
 LAMBDA = 0.97
+_Pair = tuple[Array, Array]
 CLIP = 0.2
-BUCKETS = ((5, 10), (11, 20), (21, 50), (51, 100), (101, 200), (201, 400), (401, 1000))
 _TRIED, _IMPROVEMENT, _LOG_GAP = map(arm_column, ("tried", "improvement", "log_gap_to_best"))
-CHANCES = (0.12, 0.17, 0.21, 0.22, 0.16, 0.09, 0.03)
-MOST_STEPS = 400 * STUDIES  # played at a time: fewer studies where budgets are longer
+
+
+class Bucket(NamedTuple):
+    """Studies that are played together.
+
+    Attributes:
+        short: Their shortest budget.
+        long: Their longest.
+        chance: That an iteration plays them.
+        studies: How many; one program is compiled for each number, and each number of arms.
+        room: Arms of a study, at most.
+    """
+
+    short: int
+    long: int
+    chance: float
+    studies: int = STUDIES
+    room: int = ARMS
+
+
+class Course(NamedTuple):
+    """What is trained on.
+
+    Attributes:
+        buckets: Budgets.
+        mix: How studies are drawn.
+        steps: Of a play, for each unit of its longest budget.
+        patience: How far credit for a step reaches back: 0 by units, 1 by units of each worker.
+    """
+
+    buckets: tuple[Bucket, ...]
+    mix: Mix
+    steps: float
+    patience: float
+
+
+COURSES = {
+    "few": Course(
+        (
+            Bucket(5, 10, 0.12),
+            Bucket(11, 20, 0.17),
+            Bucket(21, 50, 0.21),
+            Bucket(51, 100, 0.22),
+            Bucket(101, 200, 0.16),
+            Bucket(201, 400, 0.09),
+            Bucket(401, 1000, 0.03, 102),
+        ),
+        mix=Mix(),
+        steps=1.0,
+        patience=0.0,
+    ),
+    "many": Course(
+        (
+            Bucket(10, 50, 0.1, 96, 128),
+            Bucket(51, 100, 0.18, 96, 128),
+            Bucket(101, 200, 0.24, 96, 128),
+            Bucket(201, 400, 0.2, 96, 128),
+            Bucket(401, 800, 0.24, 48, 256),
+            Bucket(801, 1600, 0.04, 48, 256),
+        ),
+        mix=MANY,
+        steps=1.15,
+        patience=0.5,
+    ),
+}
 
 
 class Record(NamedTuple):
@@ -105,7 +170,7 @@ def teacher(arms: Array, can: Array, tried: Array, budget: Array) -> Array:
     known = can * seen
     explore = (tried < 0.5 * budget) & (fresh.sum() > 0) | (known.sum() == 0)
     score = jnp.where(known > 0, arms[:, _IMPROVEMENT] - 0.02 * arms[:, _LOG_GAP], -1e3)
-    return jnp.where(explore, fresh, 1.0 * (jnp.arange(ARMS) == jnp.argmax(score)))
+    return jnp.where(explore, fresh, 1.0 * (jnp.arange(len(can)) == jnp.argmax(score)))
 
 
 @partial(jax.jit, static_argnames=("plays",))
@@ -124,13 +189,14 @@ def play(
     def one(instance: Instance, state: State, key: Array) -> tuple[State, Record]:
         state = land(instance, state)
         arms, study, can = look(instance, state)
-        valid = 1.0 * (can.sum() > 0)
+        valid = ready(instance, state) * (can.sum() > 0)
         logits, worth = judge(weights, arms, study, instance.exists, can)
         target = teacher(arms, can, (state.n > 0).sum(), instance.budget)
         used = jnp.where(taught, jnp.log(target + 1e-9), logits)
         arm = jax.random.categorical(key, used)
         logp = jax.nn.log_softmax(logits)[arm]
-        record = Record(arms, study, can, instance.exists, arm, logp, valid, target, worth)
+        kept = arms.astype(jnp.float16)
+        record = Record(kept, study, can, instance.exists, arm, logp, valid, target, worth)
         return set_off(instance, state, arm, valid), record
 
     def step(states: State, key: Array) -> tuple[State, Record]:
@@ -139,10 +205,10 @@ def play(
     return jax.lax.scan(step, states, jax.random.split(key, STRIDE))
 
 
-@jax.jit
-def regrets_of(instances: Instance, states: State) -> Array:
+@partial(jax.jit, static_argnames=("plays",))
+def regrets_of(instances: Instance, states: State, plays: int) -> Array:
     """Regrets of plays that have ended, [studies, plays]."""
-    return jax.vmap(regret)(instances, states).reshape(-1, PLAYS)
+    return jax.vmap(regret)(instances, states).reshape(-1, plays)
 
 
 def utility(regrets: Array) -> Array:
@@ -151,29 +217,30 @@ def utility(regrets: Array) -> Array:
 
 
 @jax.jit
-def advantages(worth: Array, valid: Array, regrets: Array) -> tuple[Array, Array]:
+def advantages(worth: Array, valid: Array, regrets: Array, reach: Array) -> tuple[Array, Array]:
     """How much better each step made things, [L, N], and what the critic should have said, [N].
 
     Args:
         worth: What the critic said, [L, N].
         valid: 1 where a unit was run, [L, N].
         regrets: How plays ended, [studies, plays].
+        reach: Part of the credit for a step that the one before it has a share in, [N].
     """
     value = utility(regrets)
     plays = value.shape[1]
     others = (value.sum(axis=1, keepdims=True) - value) / (plays - 1)
     spread = 0.5 * value.std(axis=1, keepdims=True) + 0.04
     gain = ((value - others) / spread).reshape(-1)
-    later = jnp.concatenate([worth[1:], worth[-1:]])
-    goes_on = jnp.concatenate([valid[1:], jnp.zeros_like(valid[:1])])
-    delta = jnp.where(goes_on > 0, later, gain[None, :]) - worth
 
-    def back(carry: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
-        d, on = step
-        total = d + LAMBDA * on * carry
-        return total, total
+    def back(carry: _Pair, step: _Pair) -> tuple[_Pair, Array]:
+        later, credit = carry
+        said, on = step
+        total = later - said + reach * credit
+        kept = jnp.where(on > 0, said, later), jnp.where(on > 0, total, credit)
+        return kept, total
 
-    _, advantage = jax.lax.scan(back, jnp.zeros_like(gain), (delta, goes_on), reverse=True)
+    start = (gain, jnp.zeros_like(gain))
+    _, advantage = jax.lax.scan(back, start, (worth, valid), reverse=True)
     scale = jnp.sqrt((valid * advantage**2).sum() / jnp.maximum(valid.sum(), 1.0)) + 1e-3
     return advantage / scale, gain
 
@@ -193,7 +260,8 @@ def loss(
     """
 
     def one(r: Record, advantage: Array, gain: Array) -> Array:
-        logits, worth = judge(weights, r.arms, r.study, r.exists, r.can)
+        arms = r.arms.astype(jnp.float32)
+        logits, worth = judge(weights, arms, r.study, r.exists, r.can)
         logs = jax.nn.log_softmax(logits)
         ratio = jnp.exp(jnp.clip(logs[r.arm] - r.logp, -5, 5))
         gained = jnp.minimum(ratio * advantage, jnp.clip(ratio, 1 - CLIP, 1 + CLIP) * advantage)
@@ -238,7 +306,7 @@ def follow(weights: Weights, instances: Instance, states: State, key: Array) -> 
         known = jnp.where(fresh > 0, -1e9, logits)
         new = new + 1e-5 * jax.random.uniform(key, new.shape)
         arm = jnp.where(jax.nn.logsumexp(new) > known.max(), jnp.argmax(new), jnp.argmax(known))
-        return set_off(instance, state, arm, 1.0 * (can.sum() > 0))
+        return set_off(instance, state, arm, ready(instance, state) * (can.sum() > 0))
 
     def step(states: State, key: Array) -> tuple[State, None]:
         return jax.vmap(one)(instances, states, jax.random.split(key, len(states.left))), None
@@ -247,11 +315,11 @@ def follow(weights: Weights, instances: Instance, states: State, key: Array) -> 
 
 
 class Turn(NamedTuple):
-    """How one iteration learns: studies played, shortest and longest budget, and the rates."""
+    """How one iteration learns: what is played, how many studies of it, and the rates."""
 
+    course: Course
+    bucket: Bucket
     studies: int
-    short: int
-    long: int
     rate: float
     entropy: float
     taught: bool
@@ -266,18 +334,21 @@ def iterate(
     rng: np.random.Generator,
 ) -> tuple[Weights, Moments, float]:
     """Play some studies and learn from them: weights, moments and the mean regret of the plays."""
-    keys = jax.random.split(key, 1 + turn.long // STRIDE)
-    drawn = draw_many(pool, keys[0], turn.studies, turn.short, turn.long, Mix())
+    course, bucket = turn.course, turn.bucket
+    short, long, room = bucket.short, bucket.long, bucket.room
+    keys = jax.random.split(key, 1 + int(course.steps * long) // STRIDE)
+    drawn = draw_many(pool, keys[0], turn.studies, short, long, course.mix, room)
     instances, states = repeat(drawn, PLAYS)
     blocks = []
     for k in keys[1:]:
         states, block = play(weights, instances, states, k, turn.taught)
         blocks.append(block)
-    regrets = regrets_of(instances, states)
+    regrets = regrets_of(instances, states, PLAYS)
     advantage, gain = advantages(
         jnp.concatenate([b.worth for b in blocks]),
         jnp.concatenate([b.valid for b in blocks]),
         regrets,
+        LAMBDA ** (1.0 * instances.workers) ** -course.patience,
     )
     for at in rng.permutation(len(blocks)):
         part = advantage[at * STRIDE : (at + 1) * STRIDE]
@@ -363,13 +434,7 @@ def train(options: argparse.Namespace) -> None:
     kept = labels.chosen(options.leave_out, options.leave_out_kind)
     trained_on = labels.training(kept)
     pool = read_pool(options.pool, options.knowledge, kept)
-    kinds = dict(zip(labels.names, labels.kinds, strict=True))
-    trials = {
-        kind: read_pool(
-            options.pool, options.knowledge, (), tuple(n for n in kept if kinds[n] == kind)
-        )
-        for kind in dict.fromkeys(kinds[n] for n in kept)
-    }
+    course = COURSES[options.course]
     key = jax.random.PRNGKey(options.seed)
     rng = np.random.default_rng(options.seed)
     weights = start(pool, key, options.start)
@@ -379,27 +444,38 @@ def train(options: argparse.Namespace) -> None:
     done = 0
     while (spent := (time.time() - began) / options.seconds) < 1:
         taught = done < options.taught
-        known = 4 if taught else len(BUCKETS)
-        short, long = BUCKETS[rng.choice(known, p=_normed(np.array(CHANCES[:known])))]
+        buckets = course.buckets[: 4 if taught else None]
+        chances = np.array([bucket.chance for bucket in buckets])
+        bucket = buckets[rng.choice(len(buckets), p=chances / chances.sum())]
         key, mine = jax.random.split(key)
         rate = options.rate * (0.03 + 0.97 * 0.5 * (1 + np.cos(np.pi * spent)))
-        studies = min(STUDIES, MOST_STEPS // long) // options.shrink
-        turn = Turn(studies, short, long, rate, 0.004 * (1 - spent), taught)
+        studies = max(bucket.studies // options.shrink, 1)
+        turn = Turn(course, bucket, studies, rate, 0.004 * (1 - spent), taught)
         weights, moments, regret_of = iterate(weights, moments, pool, mine, turn, rng)
-        history.setdefault(long, []).append(regret_of)
+        history.setdefault(bucket.long, []).append(regret_of)
         done += 1
         if time.time() - told > 90:
             told = time.time()
             line = " ".join(f"{b}:{np.mean(history[b][-20:]):.3f}" for b in sorted(history))
-            tried = tries(weights, trials, (20, 50))
-            print(f"{told - began:4.0f}s {done} {line} {tried}", flush=True)
+            print(f"{told - began:4.0f}s {done} {line}", flush=True)
             save(options, "policy", weights, trained_on)
     save(options, "policy", weights, trained_on)
-    print("end", done, tries(weights, trials, (10, 20, 50, 100, 200)), flush=True)
+    print("trained", done, flush=True)
+    print("end", done, tries(weights, trials(pool, labels, kept), (10, 20, 50, 100, 200)))
 
 
-def _normed(chances: FloatArray) -> FloatArray:
-    return chances / chances.sum()
+def trials(pool: Pool, labels: Labels, kept: Sequence[str]) -> dict[str, Pool]:
+    """The pool with the tasks of each kind alone that were kept, by kind."""
+    alone = {*kept}
+    named = list(zip(labels.names, labels.kinds, strict=True))
+    shares = {
+        one: labels.shares(WEIGHTS, [name in alone and kind == one for name, kind in named])
+        for one in dict.fromkeys(kind for name, kind in named if name in alone)
+    }
+    return {
+        kind: pool._replace(weights=jnp.asarray(of_kind, jnp.float32))
+        for kind, of_kind in shares.items()
+    }
 
 
 def tries(weights: Weights, trials: dict[str, Pool], budgets: tuple[int, ...]) -> str:
@@ -411,10 +487,10 @@ def tries(weights: Weights, trials: dict[str, Pool], budgets: tuple[int, ...]) -
         scores = []
         for budget in budgets:
             instances = draw_many(pool, key, 512, budget, budget, plain)
-            states = jax.vmap(begin)(instances)
+            instances, states = repeat(instances, 1)
             for k in jax.random.split(key, budget // STRIDE):
                 states = follow(weights, instances, states, k)
-            scores.append(float(jax.vmap(regret)(instances, states).mean()))
+            scores.append(float(regrets_of(instances, states, 1).mean()))
         words.append(kind + " " + " ".join(f"{s:.3f}" for s in scores))
     return " | ".join(words)
 
@@ -423,6 +499,7 @@ def options_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The options."""
     made = parser("train", __doc__, 500.0, 1.5e-3, "3%% of it")
     made.add_argument("--taught", type=int, default=40, help="iterations that copy i-Epoch")
+    made.add_argument("--course", choices=sorted(COURSES), default="few", help="workers and arms")
     made.add_argument("--seed", type=int, default=0)
     return parsed(made, arguments)
 

@@ -318,7 +318,9 @@ def knowledge_file(pool_file: Path) -> Path:
     return out
 
 
-def instance_of(task: Task, budget: float, costs: Any, workers: int = 1) -> Any:
+def instance_of(
+    task: Task, budget: float, costs: Any, workers: int = 1, *, timed: bool = False
+) -> Any:
     """The study that training would play on a table, padded."""
     studies = training("studies")
     jnp = import_module("jax.numpy")
@@ -343,52 +345,72 @@ def instance_of(task: Task, budget: float, costs: Any, workers: int = 1) -> Any:
         exists=exists,
         costs=jnp.asarray(prices),
         guessed=jnp.asarray(prices),
+        lasts=jnp.asarray(prices),
         units=jnp.asarray(units),
         budget=jnp.asarray(float(budget)),
         workers=jnp.asarray(workers),
+        timed=jnp.asarray(1.0 * timed),
         shape=vars(shape),
     )
 
 
 class Deciding:
-    """A study as deciding sees it: units in flight are reported in the order they set off."""
+    """A study as deciding sees it: units are reported when they end.
 
-    def __init__(self, task: Task, budget: float, costs: FloatArray, workers: int) -> None:
+    Args:
+        task: The table.
+        budget: In all; of the time of each worker if it is `timed`.
+        costs: Of a unit of each arm, in time or in what a total is counted in.
+        workers: How many units fly at once.
+        timed: Whether the budget is a deadline.
+    """
+
+    def __init__(
+        self, task: Task, budget: float, costs: FloatArray, workers: int, *, timed: bool
+    ) -> None:
         self.task, self.left, self.costs, self.workers = task, budget, costs, workers
+        self.timed, self.now = timed, 0.0
         self.curves = Curves.empty(task.arms, task.epochs)
-        self.flying: list[int] = []
+        self.flying: list[tuple[int, float]] = []
 
     def view(self) -> View:
         return View(
             self.curves,
             self.task.unit,
-            self.left,
+            self.left - self.now if self.timed else self.left,
             self.costs,
             self.task.features,
             untrained=self.task.untrained,
-            pending=np.array(self.flying, int),
-            split=self.workers,
+            pending=np.array([arm for arm, _ in self.flying], int),
+            lanes=self.workers if self.timed else 1,
+            split=1 if self.timed else self.workers,
             tokens=self.task.tokens,
         )
 
     def set_off(self, arm: int) -> None:
-        self.flying.append(arm)
-        self.left -= float(self.costs[arm])
+        self.flying.append((arm, self.now + float(self.costs[arm])))
+        self.left -= 0.0 if self.timed else float(self.costs[arm])
 
     def land(self) -> None:
-        """Report one if nobody is free, or if nothing can be set off."""
+        """Report all that end next if nobody is free, or if nothing can be set off."""
         busy = len(self.flying) >= self.workers or not self.view().choosable.any()
-        if self.flying and busy:
-            arm = self.flying.pop(0)
-            at = int(self.curves.count_by_arm[arm])
-            self.curves = self.curves.extend(arm, self.task.losses[arm, at : at + self.task.unit])
+        if not self.flying or not busy:
+            return
+        self.now = min(end for _, end in self.flying)
+        for arm, end in self.flying:
+            if end == self.now and not (self.timed and end > self.left):
+                at = int(self.curves.count_by_arm[arm])
+                losses = self.task.losses[arm, at : at + self.task.unit]
+                self.curves = self.curves.extend(arm, losses)
+        self.flying = [(arm, end) for arm, end in self.flying if end > self.now]
 
 
-@pytest.mark.parametrize("workers", [1, 2, 5])
+@pytest.mark.parametrize("timed", [False, True])
+@pytest.mark.parametrize("workers", [1, 2, 5, 12])
 @pytest.mark.parametrize("uneven", [False, True])
 @pytest.mark.parametrize("name", ["fcnet_mnist", "arch2_cifar10", "synthetic", "named", "late"])
 def test_training_and_deciding_are_told_the_same(
-    name: str, uneven: bool, workers: int, monkeypatch: pytest.MonkeyPatch
+    name: str, uneven: bool, workers: int, timed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Apart from how far experts are trusted, which training leaves as it is at the start."""
     monkeypatch.setattr(experts, "standings", lambda *_: [])
@@ -401,11 +423,14 @@ def test_training_and_deciding_are_told_the_same(
         task = replace(task, untrained=float(np.quantile(task.losses[:, :4], 0.2)))
     rng = np.random.default_rng(0)
     costs = rng.choice([0.5, 1.0, 2.0], task.arms) if uneven else np.ones(task.arms)
-    instance = instance_of(task, 60, costs, workers)
-    state, study = studies.begin(instance), Deciding(task, 60.0, costs, workers)
-    flown = 0
+    instance = instance_of(task, 60, costs, workers, timed=timed)
+    left = 60.0 / workers if timed else 60.0
+    state, study = studies.begin(instance), Deciding(task, left, costs, workers, timed=timed)
+    ready, flown = jit(studies.ready), 0
     for step in range(40):
         state = land(instance, state)
+        while (np.asarray(state.flying) >= 0).any() and not ready(instance, state):
+            state = land(instance, state)  # more units end together than one step reports
         study.land()
         view = study.view()
         if not view.choosable.any():
@@ -423,7 +448,7 @@ def test_training_and_deciding_are_told_the_same(
         arm = int(rng.choice(np.flatnonzero(able if again and able.any() else view.choosable)))
         study.set_off(arm)
         state = set_off(instance, state, arm, 1.0)
-    assert step > 20
+    assert step > 18
     assert flown == workers - 1  # one of them is free when a unit is chosen
     of_names = [at for at, name in enumerate(ARM_FEATURES) if "opinion" in name]
     assert len(of_names) == 9
@@ -431,62 +456,121 @@ def test_training_and_deciding_are_told_the_same(
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("workers", [1, 2, 3, 8])
-def test_units_fly_side_by_side_and_land_in_order(workers: int, seed: int) -> None:
+@pytest.mark.parametrize("timed", [False, True])
+@pytest.mark.parametrize("workers", [1, 2, 3, 11])
+def test_units_fly_side_by_side_and_land_when_they_end(
+    workers: int, timed: bool, seed: int
+) -> None:
     """Whatever is chosen: nothing is lost, nothing paid twice, no arm flies twice at once."""
     studies, jit = training("studies"), import_module("jax").jit
     set_off, land, look = jit(studies.set_off), jit(studies.land), jit(studies.look)
-    rng = np.random.default_rng(seed)
-    arms, units, budget = 12, 4, 30.0
+    ready, rng = jit(studies.ready), np.random.default_rng(seed)
+    arms, units = 14, 4
+    budget = 15.0 * workers if timed else 30.0
     task = Task("few", rng.uniform(0, 1, size=(arms, units)), 1.0, 1, rng.uniform(size=(arms, 2)))
     costs = rng.choice([0.5, 1.0, 1.5], arms)
-    instance = instance_of(task, budget, costs, workers)
+    instance = instance_of(task, budget, costs, workers, timed=timed)
     state = studies.begin(instance)
-    queue: list[int] = []
+    flying: list[tuple[float, int]] = []  # in the order in which they took off
     chosen: list[int] = []
     landed: list[int] = []
-    for _ in range(90):
-        due = queue and (len(queue) >= workers or not look(instance, state)[2].any())
+    now = 0.0
+    for _ in range(120):
+        if flying and (len(flying) >= workers or not look(instance, state)[2].any()):
+            now = min(flying)[0]
+        over = [one for one in flying if one[0] <= now][: studies.TOGETHER]
+        landed += [arm for _, arm in over]
+        flying = [one for one in flying if one not in over]
         state = land(instance, state)
-        landed += [queue.pop(0)] if due else []
         np.testing.assert_array_equal(state.n[:arms], np.bincount(landed, minlength=arms))
-        np.testing.assert_array_equal(state.flying[: len(queue)], queue)  # first in, first out
-        assert (np.asarray(state.flying)[len(queue) :] == -1).all()
+        assert np.asarray(state.flying)[: len(flying)].tolist() == [arm for _, arm in flying]
+        assert (np.asarray(state.flying)[len(flying) :] == -1).all()
         assert np.flatnonzero(state.last).tolist() == landed[-1:]
-        assert float(state.left) == pytest.approx(budget - costs[chosen].sum(), abs=1e-4)
+        left = budget / workers - now if timed else budget - costs[chosen].sum()
+        assert float(state.left) == pytest.approx(left, abs=1e-4)
         can = np.asarray(look(instance, state)[2])
-        assert not can[queue].any()
-        if can.any():
+        assert not can[[arm for _, arm in flying]].any()
+        free = len(flying) < workers and not any(end <= now for end, _ in flying)
+        assert bool(ready(instance, state)) == free
+        if can.any() and free:
             arm = int(rng.choice(np.flatnonzero(can)))
             state = set_off(instance, state, arm, 1.0)
-            queue.append(arm)
+            flying.append((now + costs[arm], arm))
             chosen.append(arm)
-            assert len(queue) <= workers
         else:  # what is set off nevertheless is not
             idle = set_off(instance, state, 3, 0.0)
             assert float(idle.left) == float(state.left)
             np.testing.assert_array_equal(idle.flying, state.flying)
-    assert landed == chosen
-    assert len(chosen) > 20
-    unfinished = costs[np.asarray(state.n)[:arms] < units]
-    assert not len(unfinished) or float(state.left) < unfinished.min()
+    assert not flying
+    assert sorted(landed) == sorted(chosen)
+    assert len(chosen) > 12
     prior, seen = np.asarray(instance.shape["prior"], float), np.asarray(state.n) > 0
     np.testing.assert_allclose(state.covariance, posterior(prior, seen), atol=1e-3)
 
 
-def test_units_in_flight_count_when_a_study_ends() -> None:
-    """They have been paid for, and they will land."""
+def test_units_in_flight_count_when_a_total_is_spent() -> None:
+    """They have been paid for, and they will land; a worker has half of the four units."""
     studies = training("studies")
     losses = np.array([[0.6, 0.5], [0.9, 0.1], [0.8, 0.7]])
     task = Task("three", losses, 1.0, 1, np.zeros((3, 1)))
-    instance = instance_of(task, 3, np.ones(3), workers=2)
+    instance = instance_of(task, 4, np.ones(3), workers=2)
     state = studies.begin(instance)
     assert float(studies.regret(instance, state)) == pytest.approx(1)
-    # the best improvement that three units can buy is 0.9, the second unit of the second arm
+    # the best improvement that two units can buy is 0.9, the second unit of the second arm
     for arm, regret in ((1, 0.8 / 0.9), (0, 0.5 / 0.9), (1, 0.0)):
         state = studies.set_off(instance, studies.land(instance, state), arm, 1.0)
         assert float(studies.regret(instance, state)) == pytest.approx(regret, abs=1e-4)
-    assert (np.asarray(state.flying) >= 0).sum() == 2
+    assert (np.asarray(state.flying) >= 0).sum() == 1
+
+
+def test_what_is_in_flight_at_a_deadline_is_lost() -> None:
+    """Two workers with the time of three units each; the last arm takes longer than it promised."""
+    studies = training("studies")
+    losses = np.array([[0.6, 0.5, 0.5], [0.9, 0.1, 0.0], [0.8, 0.0, 0.0]])
+    task = Task("three", losses, 1.0, 1, np.zeros((3, 1)))
+    instance = instance_of(task, 6, np.array([1.0, 1.0, 2.0]), workers=2, timed=True)
+    instance = instance._replace(guessed=instance.guessed.at[2].set(1.0))
+    state = studies.begin(instance)
+    for arm in (1, 0):
+        state = studies.set_off(instance, studies.land(instance, state), arm, 1.0)
+    for arm in (1, 2):
+        state = studies.set_off(instance, studies.land(instance, state), arm, 1.0)
+    state = studies.land(instance, state)  # the second unit of arm 1; arm 2 ends with the time
+    assert (np.asarray(state.n)[:3].tolist(), float(state.left)) == ([1, 2, 0], 1.0)
+    assert np.asarray(studies.look(instance, state)[2])[:3].tolist() == [1, 1, 0]
+    late = studies.set_off(instance, state, 2, 1.0)  # as if it were not in flight already
+    assert float(studies.regret(instance, late)) == pytest.approx(0.1, abs=1e-4)
+    state = studies.land(instance, studies.land(instance, late))
+    assert (np.asarray(state.n)[:3].tolist(), float(state.left)) == ([1, 2, 1], 0.0)
+    for _ in range(2):
+        state = studies.land(instance, state)
+    assert np.asarray(state.n)[2] == 1  # the unit that would have ended later is never reported
+    assert (np.asarray(state.flying) == -1).all()
+
+
+def test_studies_of_many_workers_have_what_they_are_drawn_for(
+    pool_file: Path, knowledge_file: Path
+) -> None:
+    studies, jax = training("studies"), import_module("jax")
+    names = tuple(n for n in read_labels(pool_file).names if n.startswith("worlds"))
+    pool = studies.read_pool(str(pool_file), str(knowledge_file), (), names)
+    drawn = studies.draw_many(pool, jax.random.PRNGKey(3), 256, 100, 400, studies.MANY, 160)
+    exists = np.asarray(drawn.exists).sum(axis=1)
+    assert drawn.exists.shape == (256, 160)
+    assert exists.max() > studies.ARMS
+    workers, budget = np.asarray(drawn.workers), np.asarray(drawn.budget)
+    several = workers > 1
+    assert 0.7 < several.mean() < 0.95
+    assert workers.max() > 40
+    assert (workers <= studies.WORKERS).all()
+    assert np.median(budget[several] / workers[several]) < 20
+    timed, lasts = np.asarray(drawn.timed) > 0, np.asarray(drawn.lasts)
+    assert 0.4 < timed.mean() < 0.6
+    np.testing.assert_allclose(lasts[timed], np.asarray(drawn.costs)[timed])
+    apart = np.abs(lasts / np.asarray(drawn.costs) - 1).max(axis=1) > 0.1
+    assert 0.2 < apart[~timed].mean() < 0.4
+    alike = (np.asarray(drawn.guessed) == 1).all(axis=1) & (np.ptp(drawn.costs, axis=1) > 0.1)
+    assert 0.01 < alike.mean() < 0.3
 
 
 def kinds_of(pool_file: Path, knowledge_file: Path, suites: tuple[str, ...], **mix: float) -> Any:
@@ -731,7 +815,8 @@ def test_knowledge_learns_what_there_is_to_know(pool_file: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_policy_learns_without_harm(pool_file: Path, knowledge_file: Path) -> None:
+@pytest.mark.parametrize("course", ["few", "many"])
+def test_the_policy_learns_without_harm(pool_file: Path, knowledge_file: Path, course: str) -> None:
     """One taught iteration and one of its own, with budgets that end before the steps do."""
     train, studies, adam = training("train"), training("studies"), training("adam")
     jax = import_module("jax")
@@ -739,9 +824,10 @@ def test_the_policy_learns_without_harm(pool_file: Path, knowledge_file: Path) -
     key = jax.random.PRNGKey(0)
     weights = train.start(pool, key)
     moments, rng = adam.still(weights), np.random.default_rng(0)
+    course = train.COURSES[course]
     for taught in (True, False):
         before = weights
-        turn = train.Turn(4, 5, 10, 1e-3, 0.004, taught)
+        turn = train.Turn(course, train.Bucket(5, 10, 1.0), 4, 1e-3, 0.004, taught)
         weights, moments, regret = train.iterate(weights, moments, pool, key, turn, rng)
         assert 0 <= regret <= 1
         assert all(np.isfinite(value).all() for value in weights.values())
@@ -752,6 +838,36 @@ def test_the_policy_learns_without_harm(pool_file: Path, knowledge_file: Path) -
         (10,),
     )
     assert 0 <= float(words.removeprefix("lcbench ")) <= 1
+
+
+def test_a_policy_is_tried_on_the_kept_tasks_of_each_kind(
+    pool_file: Path, knowledge_file: Path
+) -> None:
+    train, labels = training("train"), read_labels(pool_file)
+    pool = training("studies").read_pool(str(pool_file), str(knowledge_file), ())
+    found = train.trials(pool, labels, ("tree1", "lcbench:0", "lcbench:1"))
+    drawn = {
+        kind: {n for n, w in zip(labels.names, one.weights, strict=True) if w > 0}
+        for kind, one in found.items()
+    }
+    assert drawn == {"mlp": {"lcbench:0", "lcbench:1"}, "trees": {"tree1"}}
+
+
+def test_credit_passes_over_steps_without_a_choice() -> None:
+    """Two plays of a study; a step that only reports is skipped, and so is what follows the end."""
+    train, jnp = training("train"), import_module("jax.numpy")
+    worth = jnp.asarray([[0.1, 0.0], [9.0, 0.2], [0.3, 9.0], [9.0, 9.0]])
+    valid = jnp.asarray([[1.0, 1.0], [0.0, 1.0], [1.0, 0.0], [0.0, 0.0]])
+    reach = jnp.asarray([0.5, 0.9])
+    advantage, gain = train.advantages(worth, valid, jnp.asarray([[0.1, 0.3]]), reach)
+    one, other = (float(g) for g in gain)
+    assert one == pytest.approx(-other)
+    assert one > 0
+    last = np.array([one - 0.3, other - 0.2])
+    first = np.array([0.3 - 0.1 + 0.5 * last[0], 0.2 - 0.0 + 0.9 * last[1]])
+    scale = np.sqrt((last**2).sum() / 4 + (first**2).sum() / 4) + 1e-3
+    np.testing.assert_allclose(advantage[0], first / scale, rtol=1e-4)
+    np.testing.assert_allclose([advantage[2, 0], advantage[1, 1]], last / scale, rtol=1e-4)
 
 
 @pytest.mark.parametrize("start", ["policy", "ends"])
