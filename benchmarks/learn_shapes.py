@@ -3,7 +3,7 @@
 DIR is a folder of tables as `bhpt bench --data` takes them, LCBench and TaskSet among them where
 they are there. Expectation maximisation over kinds of studies: a study is of one kind, a kind says
 how often each shape occurs. Of a grid of candidate shapes those that occur most are kept. Prints
-the module `bhpt.beliefs.shape_prior`.
+the module `bhpt.beliefs.shapes.prior`.
 
 Every source of tables (the name up to its first `_` or `:`) counts as the root of its number of
 tables, so that forty tables of one source do not outweigh eight of another.
@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from bhpt.beliefs.scale import Scale
-from bhpt.beliefs.shape_evidence import StudyPrior, StudySetting, StudyTarget, by_shape
-from bhpt.beliefs.shape_grid import ShapeRows, make_shape_grid, project_shapes
-from bhpt.beliefs.shapes import Shape
+from bhpt.beliefs.shapes.evidence import StudyPrior, StudySetting, StudyTarget, by_shape
+from bhpt.beliefs.shapes.grid import ShapeRows, make_shape_grid, project_shapes
+from bhpt.beliefs.shapes.shapes import Shape
 from bhpt.beliefs.slice_sampling import sweep
 from bhpt.bench.catalogue import in_folder
 from bhpt.bench.tasks import Task, from_collection, from_pair
@@ -142,7 +142,7 @@ def _resized(
 
 
 def module(prior: StudyPrior) -> str:
-    """The text of `shape_prior`: the shapes that occur most, and all kinds by them."""
+    """The text of `shapes.prior`: the shapes that occur most, and all kinds by them."""
     common = prior.shares @ prior.kinds
     common[0] = 1.0  # STILL is always kept
     kept = np.sort(np.argsort(-common)[:KEPT])
@@ -176,9 +176,9 @@ neural translation and XGBoost; none of the tables that this package ships is am
 
 import numpy as np
 
-from bhpt.beliefs.shape_evidence import StudyPrior, with_unlike
-from bhpt.beliefs.shapes import Shape
-from bhpt.beliefs.shorter_trainings import with_shorter
+from bhpt.beliefs.shapes.evidence import StudyPrior, with_unlike
+from bhpt.beliefs.shapes.shapes import Shape
+from bhpt.beliefs.shapes.shorter_trainings import with_shorter
 
 SHAPES = (
 {shapes}

@@ -24,8 +24,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bhpt.beliefs.freeze_thaw import FreezeThaw
-from bhpt.beliefs.hypers import LOG_PRIORS, Hypers
+from bhpt.beliefs.freeze_thaw.belief import FreezeThaw
+from bhpt.beliefs.freeze_thaw.hypers import LOG_PRIORS, Hypers
 from bhpt.executors import Executor, SimulatedExecutor
 from bhpt.executors.guard import TOKEN_VARIABLE, members
 from bhpt.policies.interface import Policy

@@ -13,9 +13,9 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from benchmarks.scale import loss_at, random_configs
-from bhpt.beliefs.freeze_thaw import FreezeThaw
-from bhpt.beliefs.hypers import Hypers, Structure
-from bhpt.beliefs.kernels import asymptote_covariance, decay_covariance, remainder
+from bhpt.beliefs.freeze_thaw.belief import FreezeThaw
+from bhpt.beliefs.freeze_thaw.hypers import Hypers, Structure
+from bhpt.beliefs.freeze_thaw.kernels import asymptote_covariance, decay_covariance, remainder
 from bhpt.beliefs.scale import Scale
 from bhpt.bench.baselines.registry import make_policy
 from bhpt.bench.catalogue import load

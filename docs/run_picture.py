@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bhpt.beliefs.shapes_or_one_decay import ShapesOrOneDecay
+from bhpt.beliefs.shapes.or_one_decay import ShapesOrOneDecay
 from bhpt.bench.catalogue import load
 from bhpt.bench.tasks import Task
 from bhpt.domain import Curves, Memory, View

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bhpt.beliefs.freeze_thaw import FreezeThaw
-from bhpt.beliefs.hypers import Hypers, Kernel, Structure
-from bhpt.beliefs.mixture import Mixture
+from bhpt.beliefs.freeze_thaw.belief import FreezeThaw
+from bhpt.beliefs.freeze_thaw.hypers import Hypers, Kernel, Structure
+from bhpt.beliefs.freeze_thaw.mixture import Mixture
 from bhpt.beliefs.scale import Scale
 from bhpt.domain import Curves, FloatArray, IntArray, View
 from tests.beliefs.dense import Dense

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bhpt.beliefs.hypers import Hypers, Structure
-from bhpt.beliefs.kernels import asymptote_covariance, decay_covariance, remainder
+from bhpt.beliefs.freeze_thaw.hypers import Hypers, Structure
+from bhpt.beliefs.freeze_thaw.kernels import asymptote_covariance, decay_covariance, remainder
 from bhpt.domain import FloatArray, IntArray
 
 

@@ -8,8 +8,8 @@ import pytest
 from bhpt.beliefs.learned.ends import LearnedPredictor, horizons
 from bhpt.beliefs.learned.weights import shipped
 from bhpt.beliefs.predictor import Ends
-from bhpt.beliefs.shape_belief import ShapeBelief
-from bhpt.beliefs.shapes_or_one_decay import ShapesOrOneDecay
+from bhpt.beliefs.shapes.belief import ShapeBelief
+from bhpt.beliefs.shapes.or_one_decay import ShapesOrOneDecay
 from bhpt.domain import View
 from bhpt.policies.registry import our_belief, paper_belief, wary_belief
 from bhpt.testing import PredictorContract

@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import binom
 from typer.testing import CliRunner
 
-from bhpt.beliefs.mixture_ends import MixtureEnds, mixture_quantiles
-from bhpt.beliefs.shape_belief import ShapeBelief
+from bhpt.beliefs.freeze_thaw.ends import MixtureEnds, mixture_quantiles
+from bhpt.beliefs.shapes.belief import ShapeBelief
 from bhpt.bench.calibration import (
     INTERVAL,
     PARTS,

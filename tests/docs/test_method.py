@@ -18,21 +18,21 @@ def _modules() -> dict[str, str]:
     """Full names of the modules of both packages, by `module` and by `package.module`."""
     found: dict[str, str] = {}
     for short, package in _PACKAGES.items():
-        for module in pkgutil.iter_modules(package.__path__):
-            full = f"bhpt.{short}.{module.name}"
-            found[f"{short}.{module.name}"] = full
-            if found.setdefault(module.name, full) != full:
-                found[module.name] = ""  # the page has to say which
+        root = f"bhpt.{short}."
+        for module in pkgutil.walk_packages(package.__path__, root):
+            name = module.name.removeprefix(root)
+            found[f"{short}.{name}"] = module.name
+            if found.setdefault(name, module.name) != module.name:
+                found[name] = ""  # the page has to say which
     return found
 
 
 def _there(name: str, modules: dict[str, str]) -> bool:
     parts = name.split(".")
-    at = 2 if parts[0] in _PACKAGES else 1
-    module = modules.get(".".join(parts[:at]), "")
-    if not module:
+    at = max((n for n in range(1, len(parts) + 1) if modules.get(".".join(parts[:n]))), default=0)
+    if not at:
         return False
-    place: object = importlib.import_module(module)
+    place: object = importlib.import_module(modules[".".join(parts[:at])])
     for part in parts[at:]:
         known = {field.name for field in fields(place)} if is_dataclass(place) else set()
         if not (hasattr(place, part) or part in known):

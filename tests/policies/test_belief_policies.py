@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bhpt.beliefs.freeze_thaw import FreezeThaw
-from bhpt.beliefs.hypers import LINEAR_PRIORS, Hypers, Sampling, Structure, Unknown
+from bhpt.beliefs.freeze_thaw.belief import FreezeThaw
+from bhpt.beliefs.freeze_thaw.hypers import LINEAR_PRIORS, Hypers, Sampling, Structure, Unknown
 from bhpt.beliefs.scale import Scale
 from bhpt.bench.baselines.registry import make_policy, names
 from bhpt.domain import Curves, Memory, View

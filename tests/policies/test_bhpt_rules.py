@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bhpt.beliefs.expected_min import best_other, expected_min
-from bhpt.beliefs.posterior import GaussianEnds
+from bhpt.beliefs.freeze_thaw.posterior import GaussianEnds
 from bhpt.beliefs.predictor import Ends
 from bhpt.beliefs.scale import Scaled
 from bhpt.domain import Curves, FloatArray, IntArray, View

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bhpt.beliefs.hypers import Structure
+from bhpt.beliefs.freeze_thaw.hypers import Structure
 from bhpt.domain import FloatArray
 from bhpt.policies import next_unit
 from bhpt.policies.action_values import expected_min_lines

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bhpt.beliefs.grid import make_grid
-from bhpt.beliefs.hypers import Hypers
+from bhpt.beliefs.freeze_thaw.grid import make_grid
+from bhpt.beliefs.freeze_thaw.hypers import Hypers
 from bhpt.domain import Curves, FloatArray, View
 from bhpt.policies.registry import make_policy, names
 

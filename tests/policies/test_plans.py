@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bhpt.beliefs.hypers import Structure
+from bhpt.beliefs.freeze_thaw.hypers import Structure
 from bhpt.policies.plans import DEPTHS, WIDTHS, Plans, normal_draws
 from tests.beliefs.cases import STRUCTURES, draw
 

@@ -12,8 +12,8 @@ Notation:
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from bhpt.beliefs.mixture import Mixture
-from bhpt.beliefs.posterior import GaussianEnds, Moves
+from bhpt.beliefs.freeze_thaw.mixture import Mixture
+from bhpt.beliefs.freeze_thaw.posterior import GaussianEnds, Moves
 from bhpt.beliefs.predictor import Predictor
 from bhpt.beliefs.scale import Scaled
 from bhpt.domain import FloatArray, IntArray, View

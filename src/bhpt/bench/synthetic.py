@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from bhpt.beliefs.hypers import Hypers, Structure
-from bhpt.beliefs.kernels import asymptote_covariance, decay_covariance, remainder
+from bhpt.beliefs.freeze_thaw.hypers import Hypers, Structure
+from bhpt.beliefs.freeze_thaw.kernels import asymptote_covariance, decay_covariance, remainder
 from bhpt.bench.baselines.truth import Truth
 from bhpt.bench.tasks import Task
 

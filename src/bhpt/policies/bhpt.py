@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bhpt.beliefs.expected_min import best_other
+from bhpt.beliefs.freeze_thaw.posterior import GaussianEnds
 from bhpt.beliefs.interface import GaussianBelief, GaussianMixture, GaussianPosterior
-from bhpt.beliefs.posterior import GaussianEnds
 from bhpt.beliefs.predictor import Ends, Predictor
 from bhpt.domain import FloatArray, IntArray, View
 from bhpt.policies.action_values import pick

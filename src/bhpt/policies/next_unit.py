@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bhpt.beliefs.expected_min import best_other, expected_min
+from bhpt.beliefs.freeze_thaw.posterior import GaussianEnds
 from bhpt.beliefs.interface import MovingBelief, MovingMixture, MovingPosterior
-from bhpt.beliefs.posterior import GaussianEnds
 from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import FloatArray, IntArray, View
 from bhpt.policies.action_values import FAR, expected_min_lines, pick

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bhpt.beliefs.freeze_thaw import FreezeThaw
-from bhpt.beliefs.hypers import LINEAR_PRIORS, LOG_PRIORS, Sampling, Structure, Unknown
+from bhpt.beliefs.freeze_thaw.belief import FreezeThaw
+from bhpt.beliefs.freeze_thaw.hypers import LINEAR_PRIORS, LOG_PRIORS, Sampling, Structure, Unknown
 from bhpt.beliefs.learned.ends import LearnedPredictor
 from bhpt.beliefs.learned.weights import (
     NETWORKS,
@@ -22,7 +22,7 @@ from bhpt.beliefs.learned.weights import (
     without_names,
 )
 from bhpt.beliefs.scale import Scale
-from bhpt.beliefs.shapes_or_one_decay import ShapesOrOneDecay
+from bhpt.beliefs.shapes.or_one_decay import ShapesOrOneDecay
 from bhpt.domain import Misuse
 from bhpt.policies.bhpt import Bhpt
 from bhpt.policies.default import DefaultPolicy

@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from bhpt.beliefs.hypers import Structure
+from bhpt.beliefs.freeze_thaw.hypers import Structure
 from bhpt.bench.baselines import fabolas, fabolas_model, rollout, smac
 from bhpt.bench.baselines.entropy_search import asymptote_gains, fill_basket
 from bhpt.bench.baselines.expected_improvement import improvement, log_h, log_improvement

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bhpt.beliefs.freeze_thaw.mixture import Mixture
+from bhpt.beliefs.freeze_thaw.posterior import Posterior
 from bhpt.beliefs.interface import Belief
-from bhpt.beliefs.mixture import Mixture
-from bhpt.beliefs.posterior import Posterior
 from bhpt.bench.baselines.expected_improvement import log_improvement
 from bhpt.bench.baselines.minimiser_entropy import Outcomes, information_gains
 from bhpt.domain import BoolArray, FloatArray, IntArray, View

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bhpt.beliefs.kernels import correlation
+from bhpt.beliefs.freeze_thaw.kernels import correlation
 from bhpt.bench.baselines.regression import draw_settings, log_evidence, regress
 from bhpt.domain import FloatArray, IntArray
 

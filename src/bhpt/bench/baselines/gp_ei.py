@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bhpt.beliefs.hypers import Hypers, Kernel, Structure
-from bhpt.beliefs.kernels import correlation
+from bhpt.beliefs.freeze_thaw.hypers import Hypers, Kernel, Structure
+from bhpt.beliefs.freeze_thaw.kernels import correlation
 from bhpt.bench.baselines.expected_improvement import improvement
 from bhpt.bench.baselines.regression import draw_settings, log_evidence, regress
 from bhpt.bench.baselines.to_the_end import Finished, untried

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from bhpt.beliefs.freeze_thaw import FreezeThaw
-from bhpt.beliefs.hypers import LINEAR_PRIORS, Hypers, Sampling, Structure, Unknown
+from bhpt.beliefs.freeze_thaw.belief import FreezeThaw
+from bhpt.beliefs.freeze_thaw.hypers import LINEAR_PRIORS, Hypers, Sampling, Structure, Unknown
 from bhpt.beliefs.scale import Scale
 from bhpt.policies.registry import our_belief, paper_belief
 

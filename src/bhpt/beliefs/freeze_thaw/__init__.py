@@ -1,0 +1,1 @@
+"""The paper's belief: the Freeze-Thaw Gaussian process with one decay for all arms."""
