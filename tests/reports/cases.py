@@ -34,7 +34,7 @@ def state_of(budget: str = "20 epochs", units: int = 100, **more: object) -> Sta
 def flat_study(keep: Keep = MemoryLog) -> Study:
     """A study whose three curves have long stopped falling, with a part of its budget left."""
     configs = [{"rate": rate} for rate in (0.01, 0.1, 0.3)]
-    study = Study(configs, "80 epochs", max_epochs=30, keep=keep)
+    study = Study(configs, "80 epochs", max_epochs=30, policy="bhpt", keep=keep)
     for _ in range(70):
         unit = study.ask()
         assert unit is not None
