@@ -25,8 +25,9 @@ import numpy as np
 from benchmarks.policy.adam import Moments, adam, still
 from benchmarks.policy.knowledge import SHARES, SPARED, UNDOCUMENTED
 from benchmarks.policy.options import add_leave_out, parsed, write
-from benchmarks.policy.pool import LOWEST, NAMES, OF_VALUES, UNITS, read_labels
+from benchmarks.policy.pool import NAMES, OF_VALUES, UNITS, read_labels
 from benchmarks.policy.respelling import SPELLINGS, spellings
+from benchmarks.policy.studies import counted_from_start, unpacked
 from bhpt.beliefs.learned.array_types import Array
 from bhpt.beliefs.learned.finisher import (
     FEATURES,
@@ -139,7 +140,7 @@ def draw(pool: Pool, key: Array, task: Array, varied: bool) -> Choice:
     rows = first + jax.lax.top_k(-order, MOST)[1]
     arms = jnp.minimum(jax.random.randint(keys[1], (), 2, MOST + 1), count)
     seen = 1.0 * (jnp.arange(MOST) < arms)
-    q = _counted(LOWEST + (1.0 - LOWEST) * pool.curves[rows].astype(jnp.float32) / 65535.0, seen)
+    q = counted_from_start(unpacked(pool.curves[rows]), seen > 0)
     if varied:
         q = _bent(keys[2], q)
     n, left = _moment(keys[3], q, seen, total)
@@ -151,14 +152,6 @@ def draw(pool: Pool, key: Array, task: Array, varied: bool) -> Choice:
     values, names = _told(pool, keys[4], task, rows, varied)
     told = curve_features(jnp, q, n, jnp.full(MOST, 1.0 * left), 1.0 * total, seen)
     return Choice(told, values, names, seen, regret, now)
-
-
-def _counted(q: Array, seen: Array) -> Array:
-    """Improvements as deciding counts them, [R, UNITS + 1]; see `scale.starting_level`."""
-    above = jnp.where(q[:, 1] > LOWEST, -q[:, 1], 0.0)
-    order = jnp.sort(jnp.where(seen > 0, above, jnp.inf))
-    middle = order[jnp.maximum(seen.sum().astype(jnp.int32) - 1, 0) // 2]
-    return jnp.maximum(q + jnp.maximum(middle, 0.0), 0.0).at[:, 0].set(0.0)
 
 
 def _bent(key: Array, q: Array) -> Array:

@@ -303,16 +303,24 @@ def _can(instance: Instance, state: State) -> Array:
 
 
 def counted(instance: Instance, state: State) -> Array:
-    """Improvements as deciding counts them, [K, UNITS + 1]; see `scale.starting_level`.
+    """Improvements as deciding counts them, [K, UNITS + 1]."""
+    return counted_from_start(instance.q, state.n > 0)
+
+
+def counted_from_start(q: Array, tried: Array) -> Array:
+    """Improvements counted from where tried curves start; see `scale.starting_level`.
 
     An arm at `LOWEST` after its first unit may have failed: it counts as one at ℓ_0 there.
+
+    Args:
+        q: Over ℓ_0, negative above it, [K, UNITS + 1].
+        tried: Which arms have been, [K].
     """
-    tried = state.n > 0
-    above = jnp.where(instance.q[:, 1] > LOWEST, -instance.q[:, 1], 0.0)
+    above = jnp.where(q[:, 1] > LOWEST, -q[:, 1], 0.0)
     order = jnp.sort(jnp.where(tried, above, jnp.inf))
     middle = order[jnp.maximum(tried.sum() - 1, 0) // 2]
     raised = jnp.where(jnp.isfinite(middle), jnp.maximum(middle, 0.0), 0.0)
-    return jnp.maximum(instance.q + raised, 0.0).at[:, 0].set(0.0)
+    return jnp.maximum(q + raised, 0.0).at[:, 0].set(0.0)
 
 
 def look(instance: Instance, state: State) -> tuple[Array, Array, Array]:
