@@ -127,7 +127,7 @@ def _attention(xp: Xp, weights: Weights, layer: int, x: Array, seen: Array) -> A
     arms, size = x.shape
     made = (_normed(xp, x) @ weights[f"finisher_attend_{layer}"]).reshape(arms, 3, HEADS, -1)
     query, key, value = made.transpose(1, 2, 0, 3)  # each [HEADS, R, H / HEADS]
-    match = query @ key.transpose(0, 2, 1) / (size / HEADS) ** 0.5 + xp.where(seen > 0, 0.0, _NEVER)
+    match = query @ key.transpose(0, 2, 1) * (HEADS / size) ** 0.5 + (1.0 - seen) * _NEVER
     match = xp.exp(match - match.max(axis=-1, keepdims=True))
     taken = (match / match.sum(axis=-1, keepdims=True)) @ value
     return taken.transpose(1, 0, 2).reshape(arms, size) @ weights[f"finisher_joined_{layer}"]
@@ -135,4 +135,4 @@ def _attention(xp: Xp, weights: Weights, layer: int, x: Array, seen: Array) -> A
 
 def _normed(xp: Xp, x: Array) -> Array:
     """Each row with a mean square of one."""
-    return x / xp.sqrt((x**2).mean(axis=-1, keepdims=True) + 1e-5)
+    return x / xp.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-5)

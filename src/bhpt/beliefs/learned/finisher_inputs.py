@@ -50,7 +50,7 @@ def finisher_scores(
     tokens = named[inputs.rows[places]].astype(np.float32)
     slot: Slot[FloatArray] = Slot("configurations of tried arms", trained)
     configured = view.memory.recall(slot, (tokens,), lambda: configurations(np, trained, tokens))
-    seen = np.ones(len(places))
+    seen = np.ones(len(places), np.float32)
     curves = curve_features(
         np, moment.q[places], moment.n[places], moment.r[places], moment.total, seen
     )
