@@ -12,6 +12,7 @@ from scipy.stats import spearmanr
 
 from bhpt.beliefs.experts import closeness_to_defaults
 from bhpt.bench.catalogue import in_folder, load
+from bhpt.bench.paper.evidence import interval
 from bhpt.bench.tasks import Task
 from bhpt.domain import FloatArray, Misuse
 from bhpt.spaces.tokens import column
@@ -57,10 +58,9 @@ def main(folder: Path) -> None:
         has = [one for _, parts in found for one in parts]
         every += has
         print(f"{kind:24s} {len(found):4d} tables, {np.mean(has):4.0%} have one: {means[-1]:.2f}")
-    spread = 1.96 * float(np.std(means, ddof=1)) / len(means) ** 0.5 if len(means) > 1 else 0.0
     print(
         f"all: {np.mean(every):.1%} of {len(every)} with a default; closeness and how arms end "
-        f"{np.mean(means):.3f} ± {spread:.3f} over {len(means)} kinds"
+        f"{interval(np.array(means)).text()} over {len(means)} kinds"
     )
 
 
