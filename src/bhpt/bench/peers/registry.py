@@ -85,7 +85,7 @@ def names() -> list[str]:
 def check(name: str) -> None:
     """Refuse an unknown name, and weights that do not exist."""
     if ":" in name:
-        baselines.make_policy(name)
+        baselines.make_rule(name)
     elif name not in names():
         raise Misuse(f"unknown policy {name!r}: `bhpt policies` lists the {len(names())} there are")
 
@@ -108,7 +108,7 @@ def make(name: str, truth: Truth | None = None, features: FloatArray | None = No
     check(name)
     peer = _BY_NAME.get(name)
     if peer is None:
-        return baselines.make_policy(name, truth)
+        return baselines.make_rule(name, truth)
     if features is not None:
         PeerPolicy.get_ready(features)
     return PeerPolicy(peer.name, peer.method, _process(peer))
