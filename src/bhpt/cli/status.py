@@ -57,8 +57,9 @@ def _phase(seen: StudySnapshot) -> str:
         return f"held by {holder}, which cannot be seen from here; last event {seen.changed}"
     ledger = seen.state.ledger
     command = resume_command(str(seen.address))
-    if seen.state.open:
-        return f"interrupted with {len(seen.state.open)} units in flight; go on with: {command}"
+    if flying := len(seen.state.open):
+        units = "1 unit" if flying == 1 else f"{flying} units"
+        return f"interrupted with {units} in flight; go on with: {command}"
     if not is_spent(seen.state):
         left = ledger.budget.rules.text(ledger.left)
         return f"not running, {left} left; go on with: {command}"
