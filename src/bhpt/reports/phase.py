@@ -6,7 +6,7 @@ from bhpt.reports.worlds import is_spent
 from bhpt.study import State
 
 Phase = Literal["running", "held", "interrupted", "paused", "done"]
-"""With a driver that lives or cannot be seen; left with units in flight, in good order, or spent."""
+"""With a driver that lives, or cannot be seen; left with units in flight, in good order, spent."""
 
 
 def phase_of(state: State, alive: bool | None) -> Phase:
