@@ -156,7 +156,7 @@ def picked(
         trained: All networks.
         chosen: The arm that it prefers.
     """
-    scored = picker_scores(view, inputs, trained, chosen)
+    scored = picker_scores(view, inputs, trained, preferred, chosen)
     if scored is None:
         return chosen
     together = preferred[scored.places] + _PICKER * scored.values

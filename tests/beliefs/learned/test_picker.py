@@ -124,7 +124,7 @@ def test_the_arms_that_came_furthest_are_compared_and_the_chosen_one() -> None:
     assert len(tried) > picker.MOST
     reached = inputs.moment.q[np.arange(len(inputs.rows)), inputs.moment.n.astype(int)]
     worst = int(tried[reached[tried].argmin()])
-    found = picker_scores(view, inputs, weights, worst)
+    found = picker_scores(view, inputs, weights, np.zeros(arms), worst)
     assert found is not None
     assert len(found.places) == picker.MOST
     assert worst in found.places
@@ -145,15 +145,19 @@ def test_an_untried_arm_is_scored_by_what_the_tried_ones_did_and_by_no_other_unt
     assert not np.allclose(scored(other, n, tokens, seen)[4:], all_of_them[4:], atol=1e-2)
 
 
-def test_untried_arms_that_can_run_are_compared_with_an_untried_one() -> None:
-    view = study(1, arms=30, epochs=6, reports=12, tokens=some_tokens(1, 30), left=40.0)
+def test_the_untried_arms_that_are_preferred_are_compared_and_the_chosen_one() -> None:
+    arms = picker.MOST + 30
+    view = study(1, arms=arms, epochs=6, reports=12, tokens=some_tokens(1, arms), left=40.0)
     weights = shipped_policy()
     inputs = network_inputs(view, weights)
     new = np.flatnonzero((inputs.moment.n == 0) & (inputs.moment.open > 0))
-    assert 1 < len(new) < 30
-    found = picker_scores(view, inputs, weights, int(new[0]))
+    assert picker.MOST < len(new) < arms
+    preferred = RNG(2).random(arms)
+    worst = int(new[preferred[new].argmin()])
+    found = picker_scores(view, inputs, weights, preferred, worst)
     assert found is not None
-    np.testing.assert_array_equal(found.places, new)
+    best = new[np.argsort(-preferred[new])[: picker.MOST - 1]]
+    np.testing.assert_array_equal(found.places, np.sort([*best, worst]))
     assert np.isfinite(found.values).all()
     assert found.values.std() > 0
 
@@ -161,7 +165,7 @@ def test_untried_arms_that_can_run_are_compared_with_an_untried_one() -> None:
 def test_of_a_study_in_which_nothing_was_tried_nothing_is_said() -> None:
     view = study(1, arms=6, epochs=6, reports=0, tokens=some_tokens(1, 6))
     inputs = network_inputs(view, shipped_policy())
-    assert picker_scores(view, inputs, shipped_policy(), 0) is None
+    assert picker_scores(view, inputs, shipped_policy(), np.zeros(6), 0) is None
 
 
 def test_without_names_or_the_network_nothing_is_said() -> None:
@@ -172,7 +176,7 @@ def test_without_names_or_the_network_nothing_is_said() -> None:
     for one, weights in ((view, both), (replace(view, tokens=None), shipped_policy())):
         inputs = network_inputs(one, weights)
         chosen = int(np.flatnonzero(inputs.moment.n > 0)[0])
-        assert picker_scores(one, inputs, weights, chosen) is None
+        assert picker_scores(one, inputs, weights, np.zeros(6), chosen) is None
 
 
 def put(folder: Path, network: NetworkWeights) -> None:

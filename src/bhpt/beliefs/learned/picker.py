@@ -20,7 +20,7 @@ from bhpt.beliefs.learned.network import Weights, smooth
 from bhpt.beliefs.learned.past import at, clipped
 
 MOST = 32
-"""Tried arms that are told of at most: those that have come furthest."""
+"""Tried arms that are told of at most, and untried ones that are compared at most."""
 FEATURES = 30
 """Numbers that a curve is told as."""
 LAYERS = 2

@@ -30,17 +30,23 @@ class PickerScores:
 
 
 def picker_scores(
-    view: View, inputs: NetworkInputs, trained: NetworkWeights, chosen: int
+    view: View,
+    inputs: NetworkInputs,
+    trained: NetworkWeights,
+    preferred: FloatArray,
+    chosen: int,
 ) -> PickerScores | None:
     """Scores of the arms that one arm is compared with; None where nothing tells.
 
-    A tried arm is compared with the tried ones that have come furthest, an untried one with all
-    untried ones that can be run.
+    A tried arm is compared with the tried ones that have come furthest, an untried one with those
+    untried ones that are preferred most.
 
     Args:
         view: The study.
         inputs: The arms that the network which chooses looks at.
         trained: All networks.
+        preferred: The preferences of the network which chooses, very low where an arm cannot
+            run, [R].
         chosen: The place of the arm, which is compared in any case.
     """
     named = tokens_read(view, trained)
@@ -48,11 +54,11 @@ def picker_scores(
         return None
     moment = inputs.moment
     tried = moment.n > 0
-    shown = _furthest(at(np, moment.q, moment.n), tried, chosen)
-    if not tried[chosen]:
-        compared = np.flatnonzero(~tried & (moment.open > 0))
-        return _scored(view, inputs, trained, named, shown, compared) if len(shown) else None
-    return _scored(view, inputs, trained, named, shown, shown) if len(shown) > 1 else None
+    shown = _most(at(np, moment.q, moment.n), tried, chosen)
+    if tried[chosen]:
+        return _scored(view, inputs, trained, named, shown, shown) if len(shown) > 1 else None
+    compared = _most(preferred, ~tried & (moment.open > 0), chosen)
+    return _scored(view, inputs, trained, named, shown, compared) if len(shown) else None
 
 
 def _scored(
@@ -78,10 +84,10 @@ def _scored(
     return PickerScores(compared, values[len(shown) :] if new else values)
 
 
-def _furthest(reached: FloatArray, tried: BoolArray, chosen: int) -> IntArray:
-    """Places of the tried arms that have come furthest, with the chosen one if it is tried, [C]."""
-    places = np.flatnonzero(tried)
+def _most(value: FloatArray, among: BoolArray, chosen: int) -> IntArray:
+    """Places of the arms of the highest value among some, with the chosen one if it is, [C]."""
+    places = np.flatnonzero(among)
     if len(places) <= MOST:
         return places
-    order = np.where(places == chosen, np.inf, reached[places])
+    order = np.where(places == chosen, np.inf, value[places])
     return np.sort(places[np.argsort(-order, kind="stable")[:MOST]])
