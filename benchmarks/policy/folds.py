@@ -42,6 +42,9 @@ FOUR = {
         "topic-model",
         "mixture-model",
         "markov-chain",
+        "catboost",
+        "beta-vae",
+        "clustering",
     ),
     "d": (
         "reinforcement-learning",
@@ -55,6 +58,12 @@ FOUR = {
         "metric-learning",
         "quadratic",
         "gaussian-process",
+        "deep-q-learning",
+        "actor-critic",
+        "continuous-control",
+        "image-cnn",
+        "residual-network",
+        "vision-transformer",
     ),
     "e": (
         "linear",
@@ -68,6 +77,13 @@ FOUR = {
         "adapters",
         "physics-informed",
         "coordinate-network",
+        "elastic-net",
+        "online-linear",
+        "support-vector-machine",
+        "series-transformer",
+        "text-classification",
+        "sequence-labelling",
+        "speech-ctc",
     ),
     "f": (
         "factorisation",
@@ -81,6 +97,8 @@ FOUR = {
         "graph-network",
         "learning-to-rank",
         "survival",
+        "tabular-network",
+        "neighbour-map",
     ),
 }
 _SIGN = "fold:"

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from . import (
+    classical,
     ensembles,
     factors,
     gradients,
@@ -46,6 +47,12 @@ KINDS: dict[str, Callable[[np.random.Generator, int], Job]] = {
     "population": optimisers.population,
     "annealing": optimisers.annealing,
     "strategies": optimisers.strategies,
+    "catboost": trees.catboost,
+    "elastic_net": classical.elastic_net,
+    "online_linear": classical.online_linear,
+    "support_vectors": classical.support_vectors,
+    "clusters": classical.clusters,
+    "neighbour_map": classical.neighbour_map,
 }
 
 

@@ -44,6 +44,17 @@ HISTOGRAM = (
     Axis("max_bins", (64, 255), (4, 255), log=True, whole=True),
     Axis("max_features", (0.5, 1.0), (0.05, 1.0)),
 )
+CATBOOST = (
+    Axis("learning_rate", (0.03, 0.3), (0.001, 1.0), log=True, always=True, also=("eta",)),
+    Axis("depth", (4, 8), (1, 10), whole=True, also=("max_depth",)),
+    Axis("l2_leaf_reg", (1.0, 10.0), (0.01, 300.0), log=True, also=("reg_lambda",)),
+    Axis("random_strength", (0.1, 3.0), (1e-3, 100.0), log=True),
+    Axis("bagging_temperature", (0.0, 1.0), (0.0, 20.0)),
+    Axis("rsm", (0.5, 1.0), (0.05, 1.0), also=("colsample_bylevel",)),
+    Axis("border_count", (32, 254), (1, 254), log=True, whole=True, also=("max_bin",)),
+    Axis("min_data_in_leaf", (1, 20), (1, 200), log=True, whole=True, also=("min_child_samples",)),
+    Axis("grow_policy", values=("SymmetricTree", "Depthwise")),
+)
 
 
 def _length(rng: np.random.Generator, longer: int) -> tuple[int, int]:
@@ -125,6 +136,38 @@ def xgboost(rng: np.random.Generator, longer: int = 1) -> Job:
     return Job(
         "boosted-trees", metric, units, f"{data.about}; {rounds} rounds a unit", XGBOOST, train
     )
+
+
+def catboost(rng: np.random.Generator, longer: int = 1) -> Job:
+    """Gradient boosting by CatBoost."""
+    data = draw_tabular(rng, 1000)
+    units, rounds = _length(rng, longer)
+    rounds = min(rounds, 3)
+    score = bool(data.classes) and bool(rng.random() < 0.4)
+
+    def train(config: Config, seed: int) -> list[float]:
+        import catboost as cb  # only where this kind is made
+
+        objective = {0: "RMSE", 2: "Logloss"}.get(data.classes, "MultiClass")
+        metric = "Accuracy" if score else objective
+        given = {**config, "loss_function": objective, "custom_metric": [metric]}
+        given |= {"iterations": units * rounds, "random_seed": seed, "bootstrap_type": "Bayesian"}
+        given |= {"thread_count": 1, "allow_writing_files": False, "use_best_model": False}
+        model = cb.CatBoost(given)
+        held = cb.Pool(data.held_x, data.held_y)
+        model.fit(cb.Pool(data.x, data.y), eval_set=held, verbose=False)
+        losses = model.get_evals_result()["validation"][metric]
+        if score:
+            often = np.bincount(data.y.astype(int)).argmax()
+            base = -float(np.mean(data.held_y == often))
+            return [base, *_by_unit(data, [-value for value in losses], units, rounds)[1:]]
+        if not data.classes:
+            losses = [value**2 for value in losses]
+        return _by_unit(data, losses, units, rounds)
+
+    metric = "validation log loss" if data.classes else "validation squared error"
+    about = f"{data.about}; {rounds} rounds a unit"
+    return Job("catboost", "negative accuracy" if score else metric, units, about, CATBOOST, train)
 
 
 def histogram(rng: np.random.Generator, longer: int = 1) -> Job:
