@@ -53,6 +53,8 @@ KINDS: dict[str, Callable[[np.random.Generator, int], Job]] = {
     "support_vectors": classical.support_vectors,
     "clusters": classical.clusters,
     "neighbour_map": classical.neighbour_map,
+    "xgboost_sklearn": trees.xgboost_sklearn,
+    "gradient_boosting": trees.gradient_boosting,
 }
 
 

@@ -40,6 +40,8 @@ CHEAP = (
     "support_vectors",
     "clusters",
     "neighbour_map",
+    "gradient_boosting",
+    "xgboost_sklearn",
 )
 DEEP = (
     "gan",
