@@ -36,6 +36,8 @@ FOUR = {
         "adaboost",
         "small-gpt",
         "translation",
+        "sequence-to-sequence",
+        "masked-language-model",
         "diffusion",
         "gan",
         "normalizing-flow",
@@ -84,6 +86,8 @@ FOUR = {
         "text-classification",
         "sequence-labelling",
         "speech-ctc",
+        "preference-tuning",
+        "fasttext",
     ),
     "f": (
         "factorisation",

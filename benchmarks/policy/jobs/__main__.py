@@ -13,6 +13,7 @@ from . import (
     classical,
     ensembles,
     factors,
+    fast_text,
     gradients,
     linear,
     optimisers,
@@ -55,6 +56,7 @@ KINDS: dict[str, Callable[[np.random.Generator, int], Job]] = {
     "neighbour_map": classical.neighbour_map,
     "xgboost_sklearn": trees.xgboost_sklearn,
     "gradient_boosting": trees.gradient_boosting,
+    "fast_text": fast_text.fast_text,
 }
 
 

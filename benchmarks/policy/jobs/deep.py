@@ -22,6 +22,7 @@ from . import (
     fields,
     generative,
     images,
+    language,
     relations,
     sequences,
     texts,
@@ -604,6 +605,7 @@ KINDS: dict[str, Callable[[np.random.Generator, int], DeepJob]] = {
     **texts.KINDS,
     **dense_nets.KINDS,
     **control.KINDS,
+    **language.KINDS,
 }
 STEPS = {
     "language_model": (4, 40),
@@ -625,6 +627,9 @@ STEPS = {
     "deep_q": (20, 100),
     "actor_critic": (3, 25),
     "continuous_control": (20, 120),
+    "seq2seq": (4, 40),
+    "masked_words": (4, 40),
+    "preferences": (2, 25),
 }
 
 

@@ -26,11 +26,19 @@ def encoder(h: Hypers, draw: Draw, same: bool, width: int, layers: int) -> Weigh
     return weights
 
 
-def encoded(w: Weights, h: Hypers, x: Tensor, layers: int, draw: Draw | None) -> Tensor:
+def encoded(
+    w: Weights,
+    h: Hypers,
+    x: Tensor,
+    layers: int,
+    draw: Draw | None,
+    hidden: Tensor | None = None,
+) -> Tensor:
     """Through an encoder with two heads, [A, m, L, D] to the same shape, normalised.
 
-    `drop` is dropout of what is added, `noise` that of attention, `skip` the chance that an
-    example goes round a layer; layers beyond an arm's `layers` add nothing.
+    `hidden` says what a place (row) may not look at, [L, L]. `drop` is dropout of what is added,
+    `noise` that of attention, `skip` the chance that an example goes round a layer; layers beyond
+    an arm's `layers` add nothing.
     """
     arms, m, length, width = x.shape
     x = masked(x, h["width"])
@@ -42,7 +50,8 @@ def encoded(w: Weights, h: Hypers, x: Tensor, layers: int, draw: Draw | None) ->
             .view(arms, m, length, 3, 2, width // 2)
             .permute(3, 0, 1, 4, 2, 5)
         )
-        near = (q @ k.transpose(-1, -2) / (width // 2) ** 0.5).softmax(dim=-1)
+        near = q @ k.transpose(-1, -2) / (width // 2) ** 0.5
+        near = (near if hidden is None else near.masked_fill(hidden, -1e9)).softmax(dim=-1)
         taken = (dropped(near, h["noise"], draw) @ v).permute(0, 1, 3, 2, 4)
         taken = dense(w, f"take{layer}_0", taken.reshape(arms, m * length, width))
         x = x + on * masked(dropped(taken, h["drop"], draw).view_as(x), h["width"])

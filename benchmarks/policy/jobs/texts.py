@@ -19,7 +19,7 @@ from .ranges import Axis
 HELD = 200
 
 
-def _reading(
+def reading(
     h: Hypers, draw: Draw, same: bool, words: int, length: int, width: int, layers: int
 ) -> Weights:
     """Weights of words, places and an encoder."""
@@ -69,7 +69,7 @@ def text_classification(rng: np.random.Generator, widen: int = 1) -> DeepJob:
 
     def build(h: Hypers, draw: Draw, same: bool) -> Model:
         seen, labels = on_device(x, draw), on_device(y, draw)
-        weights = _reading(h, draw, same, words, length, width, layers)
+        weights = reading(h, draw, same, words, length, width, layers)
         weights |= stack(h, draw, same, (width, classes), "out")
 
         def answer(w: Weights, tokens: Tensor, using: Draw | None) -> Tensor:
@@ -128,7 +128,7 @@ def sequence_labelling(rng: np.random.Generator, widen: int = 1) -> DeepJob:
 
     def build(h: Hypers, draw: Draw, same: bool) -> Model:
         seen, labels = on_device(x, draw), on_device(y, draw)
-        weights = _reading(h, draw, same, words, length, width, layers)
+        weights = reading(h, draw, same, words, length, width, layers)
         weights |= stack(h, draw, same, (width, tags), "tagger")
 
         def answer(w: Weights, tokens: Tensor, using: Draw | None) -> Tensor:

@@ -42,6 +42,7 @@ CHEAP = (
     "neighbour_map",
     "gradient_boosting",
     "xgboost_sklearn",
+    "fast_text",
 )
 DEEP = (
     "gan",
@@ -71,6 +72,9 @@ DEEP = (
     "deep_q",
     "actor_critic",
     "continuous_control",
+    "seq2seq",
+    "masked_words",
+    "preferences",
 )
 
 
