@@ -189,7 +189,7 @@ def test_the_tables_that_results_are_from_stay() -> None:
     text = (Path(__file__).parents[3] / "docs" / "results.md").read_text(encoding="utf-8")
     command = text[text.index("bhpt bench kinds") :].replace("\\\n", "").split()
     judged = command[command.index("--kinds") + 1].split(",")
-    drawn = []
+    drawn: list[str] = []
     for kind in judged:
         with tarfile.open(TABLES / f"{kind}.tar.xz") as archive:
             names = [name.removesuffix(".npz") for name in archive.getnames() if "npz" in name]
