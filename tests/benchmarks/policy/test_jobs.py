@@ -12,7 +12,7 @@ from benchmarks.policy.jobs.__main__ import KINDS, made
 from benchmarks.policy.jobs.job import write_table
 from benchmarks.policy.jobs.ranges import Axis, draw_configs, draw_names, draw_ranges, renamed
 from benchmarks.policy.tables import HERE as TABLES
-from benchmarks.policy.tables import kinds, pack, rounded, tells_something, unpack
+from benchmarks.policy.tables import kinds, members, pack, rounded, tells_something, unpack
 
 from bhpt.bench.left_out_kinds import drawn_of
 from bhpt.bench.tasks import from_pair
@@ -222,6 +222,23 @@ def test_tables_are_packed_by_kind_and_come_back(tmp_path: Path) -> None:
     task = from_pair(again, "toy_000")
     assert task.kind == "toy"
     np.testing.assert_allclose(task.losses, loss[:, 1:], rtol=1 / 8192)
+
+
+def test_tables_that_are_added_leave_an_archive_as_it_is(tmp_path: Path) -> None:
+    loss = np.random.default_rng(0).lognormal(size=(9, 6)).astype(np.float32)
+    loss[:, 0] = 5.0
+    configs = [{"lr": float(at + 1)} for at in range(9)]
+    words = {"metric": "loss", "kind": "toy", "how": "by hand"}
+    for name, numbers in (("first", (0, 1)), ("second", (1, 2))):
+        (tmp_path / name).mkdir()
+        for number in numbers:
+            write_table(tmp_path / name, f"toy_{number:03d}", words, configs, loss * len(name))
+    assert pack(tmp_path / "first", tmp_path) == {"toy": 2}
+    held = members(tmp_path / "toy.tar.xz")
+    assert pack(tmp_path / "second", tmp_path, beside=True) == {"toy": 3}
+    now = members(tmp_path / "toy.tar.xz")
+    assert {name: now[name] for name in held} == held
+    assert {*now} - {*held} == {"toy_002.npz", "toy_002.json"}
 
 
 def test_losses_are_rounded_to_a_part_in_8192_and_not_finite_ones_stay() -> None:
