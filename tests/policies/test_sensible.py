@@ -112,6 +112,26 @@ def test_a_tried_arm_that_is_not_looked_at_is_no_better_than_those_that_are() ->
     assert chosen(guard([0.9, np.nan, 0.4]), view_of([[0.9], [0.5], [0.6]])) == 2
 
 
+def test_a_first_look_that_would_have_to_be_twice_as_fast_as_the_best_arm_is_hopeless() -> None:
+    """The best loss took five epochs: two are too few for an arm that begins now, three are not."""
+    losses = [[], [0.9, 0.7, 0.6, 0.5, 0.4, 0.45], [0.9, 0.5], []]
+    low = [0.1, 0.4, 0.4, 0.1]
+    assert chosen(guard(low), view_of(losses, left=3.0)) == 0
+    late = view_of(losses, left=2.0)
+    assert chosen(guard(low), late) == 0  # nobody else has a chance
+    assert chosen(guard([0.1, 0.4, 0.3, 0.1]), late) == 2
+    assert hopeful_arms(late, Known(np.array([0.1, 0.4, 0.3, np.nan]))).tolist() == [
+        *(False, False, True, False)
+    ]
+
+
+def test_how_late_it_is_is_counted_in_epochs() -> None:
+    losses = [[], [0.9, 0.8, 0.7, 0.6, 0.5, 0.4], [0.9, 0.5]]
+    unit_of_three = replace(view_of(losses, left=1.0), unit=3)
+    assert chosen(guard([0.1, 0.4, 0.3]), unit_of_three) == 0
+    assert chosen(guard([0.1, 0.4, 0.3]), replace(unit_of_three, unit=2)) == 2
+
+
 def test_before_the_first_loss_the_policy_decides() -> None:
     assert chosen(guard([0.0, 0.0]), view_of([[], []])) == 0
     assert chosen(guard([0.0, 0.0]), view_of([[np.nan], []])) == 0
