@@ -1,4 +1,4 @@
-"""The network that picks among tried or untried arms: what it is told, what it says."""
+"""The networks that pick among tried or untried arms: what they are told, what they say."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +13,7 @@ from bhpt.beliefs.learned.network_inputs import network_inputs
 from bhpt.beliefs.learned.picker_inputs import picker_scores
 from bhpt.beliefs.learned.weights import (
     NETWORKS,
+    Network,
     NetworkWeights,
     networks_in,
     shipped,
@@ -82,7 +83,8 @@ def test_better_arms_with_as_many_units_are_counted_by_hand() -> None:
 
 
 def scored(q: FloatArray, n: IntArray, tokens: FloatArray, seen: FloatArray) -> FloatArray:
-    weights, total = shipped("picker"), q.shape[1] - 1
+    weights, total = shipped_policy().scout, q.shape[1] - 1
+    assert weights is not None
     curves = picker.curve_features(np, q, n, np.full(len(n), 5.0), float(total), seen)
     configured = picker.configurations(np, weights, tokens)
     found: FloatArray = picker.scores(np, weights, curves, configured, seen)
@@ -171,8 +173,8 @@ def test_of_a_study_in_which_nothing_was_tried_nothing_is_said() -> None:
 def test_without_names_or_the_network_nothing_is_said() -> None:
     view = study(1, arms=6, epochs=6, reports=9, tokens=some_tokens(1, 6))
     both = with_names(shipped("policy"), shipped("names"))
-    assert not both.can_pick
-    assert not without_names(shipped_policy()).can_pick
+    for lacking in (both, without_names(shipped_policy())):
+        assert lacking.finisher is lacking.scout is None
     for one, weights in ((view, both), (replace(view, tokens=None), shipped_policy())):
         inputs = network_inputs(one, weights)
         chosen = int(np.flatnonzero(inputs.moment.n > 0)[0])
@@ -183,7 +185,7 @@ def put(folder: Path, network: NetworkWeights) -> None:
     write_weights(folder / f"{network.passport.network}.npz", network, network.passport)
 
 
-def test_a_folder_may_lack_it_and_no_other_network(tmp_path: Path) -> None:
+def test_a_folder_may_lack_them_and_no_other_network(tmp_path: Path) -> None:
     whole, lacking, broken = tmp_path / "whole", tmp_path / "lacking", tmp_path / "broken"
     for folder, networks in ((whole, NETWORKS), (lacking, NETWORKS[:3]), (broken, NETWORKS[:2])):
         folder.mkdir()
@@ -195,12 +197,12 @@ def test_a_folder_may_lack_it_and_no_other_network(tmp_path: Path) -> None:
         networks_in(broken)
 
 
-def test_weights_for_other_tokens_are_refused(tmp_path: Path) -> None:
-    weights = shipped("picker")
-    short = {**weights, "picker_token": weights["picker_token"][:-1]}
-    write_weights(tmp_path / "picker.npz", short, weights.passport)
-    put(tmp_path, shipped("policy"))
-    put(tmp_path, shipped("ends"))
-    put(tmp_path, shipped("names"))
-    with pytest.raises(Misuse, match="picker_token does not fit"):
+@pytest.mark.parametrize("network", ["finisher", "scout"])
+def test_weights_for_other_tokens_are_refused(network: Network, tmp_path: Path) -> None:
+    weights, layer = shipped(network), f"{network}_token"
+    short = {**weights, layer: weights[layer][:-1]}
+    write_weights(tmp_path / f"{network}.npz", short, weights.passport)
+    for name in NETWORKS[:3]:
+        put(tmp_path, shipped(name))
+    with pytest.raises(Misuse, match=f"{layer} does not fit"):
         networks_in(tmp_path)

@@ -1,13 +1,16 @@
-"""Which arm to pick, of the tried ones or of the untried ones, by curves and configurations.
+"""Networks that pick an arm beside others, by curves and configurations together.
 
 A curve alone says little about its end. What a configuration usually does later does: a small rate
 starts slowly and ends low, an arm with much regularisation gains late. And what is usually good may
 not be so in this study, which the tried arms show. So a network is told both, the curves of the
-tried arms and the tokens of the hyper-parameters of all (`spaces.tokens`): it scores each tried arm
-beside the others, by where it would end if it got all that is left, and each untried one beside the
-others, by where it would end, in the light of what the tried ones did. The policy's network decides
-between a first look and going on; which arm it is, is decided with these scores.
-`benchmarks.policy.picker` trains it.
+tried arms and the tokens of the hyper-parameters of all arms (`spaces.tokens`). Two networks of
+this make are used, each trained by a module of `benchmarks.policy` of its name:
+
+    finisher  scores tried arms, by where each would end if it got all that is left
+    scout     scores untried arms, by where each would end, in the light of the tried ones
+
+The policy's network decides between a first look and going on; which arm it is, is decided with
+these scores.
 
 Notation:
     R  arms, N  hyper-parameters, F  numbers of a token, H  hidden units
@@ -85,7 +88,7 @@ def configurations(xp: Xp, weights: Weights, tokens: Array) -> Array:
         weights: Of the network.
         tokens: Of each arm, those that are absent zero, [R, N, F].
     """
-    read = tokens @ weights["picker_token"] + weights["picker_token_bias"]
+    read = tokens @ weights["token"] + weights["token_bias"]
     return after_reading(xp, weights, read, tokens[:, :, :1])
 
 
@@ -95,21 +98,20 @@ def after_reading(xp: Xp, weights: Weights, read: Array, present: Array) -> Arra
     Args:
         xp: NumPy or JAX's twin of it.
         weights: Of the network.
-        read: Tokens times `picker_token`, with its bias, [R, N, H].
+        read: Tokens times `token`, with its bias, [R, N, H].
         present: 1 for the tokens that an arm has, [R, N, 1].
     """
     read = smooth(xp, read) * present
-    context = read.sum(axis=1) @ weights["picker_context"]
-    again = read @ weights["picker_again"] + weights["picker_again_bias"] + context[:, None, :]
-    found: Array = (smooth(xp, again) * present).sum(axis=1) @ weights["picker_configuration"]
+    context = read.sum(axis=1) @ weights["context"]
+    again = read @ weights["again"] + weights["again_bias"] + context[:, None, :]
+    found: Array = (smooth(xp, again) * present).sum(axis=1) @ weights["configuration"]
     return found
 
 
 def scores(xp: Xp, weights: Weights, curves: Array, configured: Array, seen: Array) -> Array:
     """Logarithm of the unnormalised chance that an arm is the one to pick, [R].
 
-    It is the chance among the tried arms for tried ones, and among the untried ones for untried
-    ones, which do not know of each other. Padding has scores, too, which mean nothing.
+    Each arm is told of the tried ones alone. Padding has scores, too, which mean nothing.
 
     Args:
         xp: NumPy or JAX's twin of it.
@@ -118,25 +120,26 @@ def scores(xp: Xp, weights: Weights, curves: Array, configured: Array, seen: Arr
         configured: What `configurations` says, [R, H].
         seen: 1 for tried arms, 0 for untried ones and padding, [R].
     """
-    x = smooth(xp, curves @ weights["picker_curve"] + weights["picker_curve_bias"]) + configured
+    x = smooth(xp, curves @ weights["curve"] + weights["curve_bias"]) + configured
     for layer in range(LAYERS):
         x = x + _attention(xp, weights, layer, x, seen)
-        inner = _normed(xp, x) @ weights[f"picker_wide_{layer}"]
-        inner = smooth(xp, inner + weights[f"picker_wide_bias_{layer}"])
-        x = x + inner @ weights[f"picker_narrow_{layer}"]
-    hidden = smooth(xp, x @ weights["picker_hidden"] + weights["picker_hidden_bias"])
-    return xp.where(seen > 0, hidden @ weights["picker_tried"], hidden @ weights["picker_untried"])
+        inner = _normed(xp, x) @ weights[f"wide_{layer}"]
+        inner = smooth(xp, inner + weights[f"wide_bias_{layer}"])
+        x = x + inner @ weights[f"narrow_{layer}"]
+    hidden = smooth(xp, x @ weights["hidden"] + weights["hidden_bias"])
+    found: Array = hidden @ weights["output"]
+    return found
 
 
 def _attention(xp: Xp, weights: Weights, layer: int, x: Array, seen: Array) -> Array:
     """What each arm takes from the tried ones, [R, H]."""
     arms, size = x.shape
-    made = (_normed(xp, x) @ weights[f"picker_attend_{layer}"]).reshape(arms, 3, HEADS, -1)
+    made = (_normed(xp, x) @ weights[f"attend_{layer}"]).reshape(arms, 3, HEADS, -1)
     query, key, value = made.transpose(1, 2, 0, 3)  # each [HEADS, R, H / HEADS]
     match = query @ key.transpose(0, 2, 1) * (HEADS / size) ** 0.5 + (1.0 - seen) * _NEVER
     match = xp.exp(match - match.max(axis=-1, keepdims=True))
     taken = (match / match.sum(axis=-1, keepdims=True)) @ value
-    return taken.transpose(1, 0, 2).reshape(arms, size) @ weights[f"picker_joined_{layer}"]
+    return taken.transpose(1, 0, 2).reshape(arms, size) @ weights[f"joined_{layer}"]
 
 
 def _normed(xp: Xp, x: Array) -> Array:

@@ -1,4 +1,4 @@
-"""From a view to the scores of its arms by the network of `picker`.
+"""From a view to the scores of its arms by the networks of `picker`.
 
 Notation:
     R  arms looked at, C  those that are compared
@@ -50,38 +50,26 @@ def picker_scores(
         chosen: The place of the arm, which is compared in any case.
     """
     named = tokens_read(view, trained)
-    if named is None or not trained.can_pick:
-        return None
     moment = inputs.moment
     tried = moment.n > 0
+    network = trained.finisher if tried[chosen] else trained.scout
+    if named is None or network is None:
+        return None
     shown = _most(at(np, moment.q, moment.n), tried, chosen)
-    if tried[chosen]:
-        return _scored(view, inputs, trained, named, shown, shown) if len(shown) > 1 else None
-    compared = _most(preferred, ~tried & (moment.open > 0), chosen)
-    return _scored(view, inputs, trained, named, shown, compared) if len(shown) else None
-
-
-def _scored(
-    view: View,
-    inputs: NetworkInputs,
-    trained: NetworkWeights,
-    named: FloatArray,
-    shown: IntArray,
-    compared: IntArray,
-) -> PickerScores:
-    """Scores of the arms at the places `compared`, beside the tried ones at the places `shown`."""
+    compared = shown if tried[chosen] else _most(preferred, ~tried & (moment.open > 0), chosen)
+    if not len(shown) or len(compared) < 2:
+        return None
+    places = shown if tried[chosen] else np.concatenate([shown, compared])
     tokens = named[inputs.rows].astype(np.float32)
-    slot: Slot[FloatArray] = Slot("configurations of arms", trained)
-    configured = view.memory.recall(slot, (tokens,), lambda: configurations(np, trained, tokens))
-    new = compared is not shown
-    places = np.concatenate([shown, compared]) if new else shown
-    moment = inputs.moment
-    seen = (moment.n[places] > 0).astype(np.float32)
+    kept = "configurations to go on with" if tried[chosen] else "configurations to look at"
+    slot: Slot[FloatArray] = Slot(kept, trained)
+    configured = view.memory.recall(slot, (tokens,), lambda: configurations(np, network, tokens))
+    seen = tried[places].astype(np.float32)
     curves = curve_features(
         np, moment.q[places], moment.n[places], moment.r[places], moment.total, seen
     )
-    values = scores(np, trained, curves.astype(np.float32), configured[places], seen)
-    return PickerScores(compared, values[len(shown) :] if new else values)
+    values = scores(np, network, curves.astype(np.float32), configured[places], seen)
+    return PickerScores(compared, values[-len(compared) :])
 
 
 def _most(value: FloatArray, among: BoolArray, chosen: int) -> IntArray:

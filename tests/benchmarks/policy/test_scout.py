@@ -1,4 +1,4 @@
-"""Training the network that picks among tried or untried arms."""
+"""Training the network that picks an untried arm."""
 
 from importlib import import_module
 from pathlib import Path
@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.policy.pool import Source, pack
+from benchmarks.policy.pool import NAMES, OF_VALUES, Source, pack
 
 from bhpt.beliefs.learned import picker
-from bhpt.beliefs.learned.weights import read_weights
+from bhpt.beliefs.learned.weights import read_weights, with_names
 from bhpt.domain import FloatArray
 from bhpt.spaces import encode_tokens
 from bhpt.spaces.ranges import NumberRange
@@ -21,7 +21,7 @@ ARMS = 40
 def training() -> Any:
     """The module that trains, which needs JAX."""
     pytest.importorskip("jax")
-    return import_module("benchmarks.policy.picker")
+    return import_module("benchmarks.policy.scout")
 
 
 def late_gains(seed: int) -> Source:
@@ -49,28 +49,31 @@ def test_it_learns_which_arms_gain_late(
     pool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     module = training()
-    monkeypatch.setattr(module, "STUDIES", 16)
-    monkeypatch.setattr(module, "STRIDE", 20)
-    jax = import_module("jax")
-    out = tmp_path / "picker.npz"
-    told = ["--pool", str(pool), "--out", str(out), "--steps", "120", "--rate", "5e-3"]
+    shared = import_module("benchmarks.policy.finisher")
+    monkeypatch.setattr(shared, "STUDIES", 16)
+    monkeypatch.setattr(shared, "STRIDE", 20)
+    monkeypatch.setattr(module, "EXCHANGED", 0.1)
+    out = tmp_path / "scout.npz"
+    told = ["--pool", str(pool), "--out", str(out), "--steps", "240", "--rate", "5e-3"]
     module.main([*told, "--leave-out", "late_5"])
-    assert capsys.readouterr().out.splitlines()[-1].startswith("left out: regret 0.")
-    weights = read_weights(out, "picker")
+    assert capsys.readouterr().out.splitlines()[-1].startswith("left out: regret of first looks 0.")
+    weights = read_weights(out, "scout")
+    network = with_names(weights).scout
+    assert network is not None
     assert weights.passport.trained_on.left_out == ("late_5",)
     assert weights.passport.trained_on.kinds == {"late": 5}
     read = module.read_pool(str(pool), ())
-    draw = jax.vmap(lambda key: module.draw(read, key, 5, varied=False))
-    choices = draw(jax.random.split(jax.random.PRNGKey(3), 64))
-    before = float(module.loss(module.start(jax.random.PRNGKey(0)), choices))
-    assert float(module.loss(dict(weights), choices)) < 0.9 * before
+    whole = {**network, "tried_output": network["output"]}
+    chosen, any_of_them = module.tried_out(whole, read, [0], 64)
+    assert chosen < 0.3 * any_of_them
 
 
 def test_training_and_deciding_are_told_the_same(pool: Path) -> None:
     module = training()
     jax = import_module("jax")
     read = module.read_pool(str(pool), ())
-    weights = module.start(jax.random.PRNGKey(1))
+    begin = module.start(jax.random.PRNGKey(1))
+    weights = {**begin, "tried_output": -begin["output"]}
     choice = module.draw(read, jax.random.PRNGKey(2), 3, varied=False)
     tokens = np.concatenate(
         [
@@ -85,8 +88,9 @@ def test_training_and_deciding_are_told_the_same(pool: Path) -> None:
     tried = np.asarray(choice.tried)
     decided = picker.scores(np, plain, np.asarray(choice.curves), configured, tried)
     trained = np.asarray(module.judged(weights, choice))
-    exists = tried + np.asarray(choice.untried) > 0
-    np.testing.assert_allclose(decided[exists], trained[exists], atol=1e-4)
+    untried = np.asarray(choice.untried) > 0
+    np.testing.assert_allclose(decided[untried], trained[untried], atol=1e-4)
+    np.testing.assert_allclose(decided[tried > 0], -trained[tried > 0], atol=1e-4)
 
 
 def test_the_best_of_the_tried_and_of_the_untried_arms_misses_nothing(pool: Path) -> None:
@@ -112,8 +116,8 @@ def some_values(module: Any, seed: int) -> FloatArray:
     tokens = encode_tokens(
         [{"learning_rate": 10.0**e} for e in rng.uniform(-4, -1, module.ARMS)],
         {"learning_rate": NumberRange(1e-4, 1e-1, "log")},
-    )[:, :, : module.OF_VALUES]
-    values = np.zeros((module.ARMS, module.NAMES, module.OF_VALUES), np.float32)
+    )[:, :, :OF_VALUES]
+    values = np.zeros((module.ARMS, NAMES, OF_VALUES), np.float32)
     values[:, :1] = tokens
     return values
 
@@ -147,8 +151,8 @@ def test_a_range_that_runs_the_other_way_is_that_of_the_mirrored_configuration(
     middle = values[:, 0, 6]
     mirrored = encode_tokens(
         [{"learning_rate": 10.0 ** (-2.5 - 3.0 * m)} for m in middle], {"learning_rate": span}
-    )[:, 0, : module.OF_VALUES]
-    kept = [at for at in range(module.OF_VALUES) if at not in module._ABSOLUTE]
+    )[:, 0, :OF_VALUES]
+    kept = [at for at in range(OF_VALUES) if at not in module._ABSOLUTE]
     turned = 0
     for seed in range(12):
         found = np.asarray(module._turned(jax.random.PRNGKey(seed), jax.numpy.asarray(values)))[

@@ -1,0 +1,422 @@
+"""Train the network that says which tried arm to go on with, by curves and names together.
+
+Supervised: tried arms of a task stand somewhere on their curves, and each would end somewhere if it
+got all that is left, which the pool knows. The network learns to give the arm the highest score
+whose end is best: what is made small is the regret of going on with an arm drawn by its scores.
+
+As for the networks that read names, names are spelled otherwise or replaced by ones that mean
+nothing, and hyper-parameters and documented defaults left out, so that it does not learn tables by
+heart.
+
+Notation:
+    R  tried arms (padded to `MOST`), N  hyper-parameters, H  hidden units, T  units of a training.
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from benchmarks.policy.adam import Moments, adam, still
+from benchmarks.policy.knowledge import SHARES, SPARED, UNDOCUMENTED
+from benchmarks.policy.options import add_leave_out, parsed, write
+from benchmarks.policy.pool import NAMES, OF_VALUES, UNITS, read_labels
+from benchmarks.policy.respelling import SPELLINGS, spellings
+from benchmarks.policy.studies import counted_from_start, unpacked
+from bhpt.beliefs.learned.array_types import Array
+from bhpt.beliefs.learned.network import Weights
+from bhpt.beliefs.learned.past import at
+from bhpt.beliefs.learned.picker import (
+    FEATURES,
+    LAYERS,
+    MOST,
+    after_reading,
+    curve_features,
+    scores,
+)
+from bhpt.beliefs.learned.weights import Network
+from bhpt.domain import Misuse
+from bhpt.spaces.tokens import COLUMNS, NAME_HASH, column
+
+HIDDEN = 64
+STUDIES = 256  # in a step
+STRIDE = 50  # steps in one call
+ROWS = 256  # arms of a task that are drawn from at most
+MEANINGLESS = 0.2  # chance that no name of a task means anything
+BENT = 0.4  # chance of a bent scale of improvements
+NEAR = 0.05  # regrets that count as about the same
+_DECAY = 1e-2
+_CLIP = 1.0
+NEVER = -1e9
+_DEFAULT = [column("has_default"), column("from_default"), column("from_default_squared")]
+
+
+class Pool(NamedTuple):
+    """The named tasks of a pool, on the device.
+
+    Attributes:
+        curves: As `pool.pack` has them, [rows, UNITS + 1].
+        tokens: Without names, [rows, N, OF_VALUES].
+        table: First row, rows and units of each task, [tasks, 3].
+        called: Which name each hyper-parameter has, -1 for none, [tasks, N].
+        hashes: Of several spellings of each name, [names, SPELLINGS, NAME_HASH].
+        shares: How often a task is drawn, [tasks].
+    """
+
+    curves: Array
+    tokens: Array
+    table: Array
+    called: Array
+    hashes: Array
+    shares: Array
+
+
+class Choice(NamedTuple):
+    """Tried arms, one of which is to go on.
+
+    Attributes:
+        curves: Features of the curves, [R, FEATURES].
+        values: Tokens without names, [R, N, OF_VALUES].
+        names: Hashes of the names, [N, NAME_HASH].
+        seen: 1 for arms, 0 for padding, [R].
+        regret: What going on with each arm would miss, beside the best of them, [R].
+        now: Improvement of each so far, [R].
+    """
+
+    curves: Array
+    values: Array
+    names: Array
+    seen: Array
+    regret: Array
+    now: Array
+
+
+def read_pool(file: str, leave_out: Sequence[str]) -> Pool:
+    """The named tasks of a pool without those that are left out.
+
+    Raises:
+        Misuse: The pool has no tokens.
+    """
+    labels = read_labels(Path(file))
+    with np.load(file) as arrays:
+        if "tokens" not in arrays:
+            raise Misuse(f"{file} has no tokens: pack it anew with benchmarks.policy.pool")
+        spoken = [[str(name) for name in row if name] for row in arrays["hyperparameters"]]
+        curves, tokens, table = arrays["curves"], arrays["tokens"], arrays["table"]
+    distinct = sorted({name for row in spoken for name in row})
+    place = {name: number for number, name in enumerate(distinct)}
+    called = np.full((len(spoken), NAMES), -1)
+    for task, row in enumerate(spoken):
+        called[task, : len(row)] = [place[name] for name in row]
+    kept = {*leave_out}
+    inside = [
+        bool(row) and name not in kept for row, name in zip(spoken, labels.names, strict=True)
+    ]
+    return Pool(
+        jnp.asarray(curves),
+        jnp.asarray(tokens),
+        jnp.asarray(table[:, :3], jnp.int32),
+        jnp.asarray(called, jnp.int32),
+        jnp.asarray(spellings(distinct, np.random.default_rng(3)), jnp.float32),
+        jnp.asarray(labels.shares(SHARES, inside), jnp.float32),
+    )
+
+
+def draw(pool: Pool, key: Array, task: Array, varied: bool) -> Choice:
+    """Tried arms of a task somewhere on their curves.
+
+    Args:
+        pool: The pool.
+        key: Of random numbers.
+        task: Which.
+        varied: Whether names, defaults and scales are told otherwise, as in training.
+    """
+    keys = jax.random.split(key, 5)
+    first, count, total = pool.table[task]
+    order = jax.random.uniform(keys[0], (ROWS,)) + 10.0 * (jnp.arange(ROWS) >= count)
+    rows = first + jax.lax.top_k(-order, MOST)[1]
+    arms = jnp.minimum(jax.random.randint(keys[1], (), 2, MOST + 1), count)
+    seen = 1.0 * (jnp.arange(MOST) < arms)
+    q = counted_from_start(unpacked(pool.curves[rows]), seen > 0)
+    if varied:
+        q = bent(keys[2], q)
+    n, left = moment(keys[3], q, seen, total)
+    end = at(jnp, q, jnp.minimum(n + left, total))
+    now = at(jnp, q, n) * seen
+    reached = jnp.maximum(end, now.max())
+    scale = jnp.maximum(at(jnp, q, jnp.full(MOST, jnp.minimum(total, UNITS))).max(), NEAR)
+    regret = seen * ((reached * seen).max() - reached) / scale
+    values, names = told(pool, keys[4], task, rows, varied)
+    curves = curve_features(jnp, q, n, jnp.full(MOST, 1.0 * left), 1.0 * total, seen)
+    return Choice(curves, values, names, seen, regret, now)
+
+
+def bent(key: Array, q: Array) -> Array:
+    """Improvements on another scale, at times."""
+    one, two = jax.random.split(key)
+    power = jnp.exp(jax.random.uniform(two, minval=-0.7, maxval=0.7))
+    return jnp.where(jax.random.uniform(one) < BENT, q**power, q)
+
+
+def moment(key: Array, q: Array, seen: Array, total: Array) -> tuple[Array, Array]:
+    """Units of each arm, more for those that started well, and units that are left."""
+    keys = jax.random.split(key, 4)
+    spread = jnp.std(q[:, 1], where=seen > 0)
+    lead = q[:, 1] + 0.3 * spread * jax.random.normal(keys[0], seen.shape)
+    rank = jnp.argsort(jnp.argsort(-jnp.where(seen > 0, lead, -jnp.inf))) / seen.sum()
+    steep = jnp.array([0.0, 1.0, 3.0, 8.0, 20.0])[jax.random.randint(keys[1], (), 0, 5)]
+    deepest = jnp.exp(jax.random.uniform(keys[2]) * jnp.log(1.0 * total))
+    n = 1 + jnp.floor((deepest - 1) * jnp.maximum(1.0 - rank, 0.0) ** steep).astype(jnp.int32)
+    left = jnp.ceil(jnp.exp(jax.random.uniform(keys[3]) * jnp.log(2.0 * total)))
+    return jnp.clip(n, 1, total), left.astype(jnp.int32)
+
+
+def told(pool: Pool, key: Array, task: Array, rows: Array, varied: bool) -> tuple[Array, Array]:
+    """Tokens of some arms without names, [R, N, OF_VALUES], and names, [N, NAME_HASH]."""
+    keys = jax.random.split(key, 6)
+    values = pool.tokens[rows].astype(jnp.float32)
+    called = pool.called[task]
+    spelled = (
+        jax.random.randint(keys[0], (NAMES,), 0, SPELLINGS) if varied else jnp.zeros(NAMES, int)
+    )
+    names = pool.hashes[jnp.maximum(called, 0), spelled]
+    if varied:
+        noise = jax.random.normal(keys[1], (NAMES, NAME_HASH))
+        noise = noise / jnp.sqrt((noise**2).sum(axis=1, keepdims=True))
+        nameless = jax.random.uniform(keys[2]) < MEANINGLESS
+        names = jnp.where(nameless, noise, names)
+        unknown = nameless | (jax.random.uniform(keys[3]) < UNDOCUMENTED)
+        values = values.at[:, :, jnp.array(_DEFAULT)].multiply(1.0 - unknown)
+        spared = jax.random.uniform(keys[4], (NAMES,)) < SPARED
+        spared = spared & (jax.random.uniform(keys[5]) < 0.5)
+        values = values * (1.0 - spared)[None, :, None]
+    return values * values[:, :, :1], names * (called >= 0)[:, None]
+
+
+def judged(weights: Weights, choice: Choice) -> Array:
+    """The network's scores of the arms of a choice, very low for padding, [R]."""
+    found = scored(weights, choice.curves, choice.values, choice.names, choice.seen)
+    return jnp.where(choice.seen > 0, found, NEVER)
+
+
+def scored(weights: Weights, curves: Array, values: Array, names: Array, tried: Array) -> Array:
+    """Scores of arms beside the tried ones, [R]; names are read once for all.
+
+    Args:
+        weights: Of the network.
+        curves: Features of the curves, [R, FEATURES].
+        values: Tokens without names, [R, N, OF_VALUES].
+        names: Hashes of the names, [N, NAME_HASH].
+        tried: 1 for tried arms, [R].
+    """
+    layer = weights["token"]
+    read = values @ layer[:OF_VALUES] + names @ layer[OF_VALUES:] + weights["token_bias"]
+    configured = after_reading(jnp, weights, read, values[:, :, :1])
+    return scores(jnp, weights, curves, configured, tried)
+
+
+def start(key: Array) -> dict[str, Array]:
+    """Small random weights."""
+    sizes: dict[str, tuple[int, int, float]] = {
+        "token": (COLUMNS, HIDDEN, 1.0),
+        "context": (HIDDEN, HIDDEN, 0.3),
+        "again": (HIDDEN, HIDDEN, 1.0),
+        "configuration": (HIDDEN, HIDDEN, 0.5),
+        "curve": (FEATURES, HIDDEN, 1.0),
+        "hidden": (HIDDEN, HIDDEN, 1.0),
+    }
+    for layer in range(LAYERS):
+        sizes[f"attend_{layer}"] = (HIDDEN, 3 * HIDDEN, 1.0)
+        sizes[f"joined_{layer}"] = (HIDDEN, HIDDEN, 0.5)
+        sizes[f"wide_{layer}"] = (HIDDEN, 2 * HIDDEN, 1.0)
+        sizes[f"narrow_{layer}"] = (2 * HIDDEN, HIDDEN, 0.5)
+    keys = jax.random.split(key, len(sizes) + 1)
+    weights = {
+        f"{name}": scale * jax.random.normal(k, (a, b)) / np.sqrt(a)
+        for k, (name, (a, b, scale)) in zip(keys[1:], sizes.items(), strict=True)
+    }
+    for name in ("token", "again", "curve", "hidden"):
+        weights[f"{name}_bias"] = jnp.zeros(HIDDEN)
+    for layer in range(LAYERS):
+        weights[f"wide_bias_{layer}"] = jnp.zeros(2 * HIDDEN)
+    weights["output"] = 0.05 * jax.random.normal(keys[0], (HIDDEN,)) / np.sqrt(HIDDEN)
+    return weights
+
+
+def loss(weights: Weights, choices: Choice) -> Array:
+    """What scores miss among the tried arms."""
+    return missed(jax.vmap(partial(judged, weights))(choices), choices.regret, choices.seen)
+
+
+def missed(scored: Array, regret: Array, among: Array) -> Array:
+    """Regret of arms drawn by their scores, and how far scores are from the best arms.
+
+    Args:
+        scored: Scores, [studies, R].
+        regret: What each arm would miss, [studies, R].
+        among: 1 for the arms that one is picked of, [studies, R].
+    """
+    logs = jax.nn.log_softmax(jnp.where(among > 0, scored, NEVER))
+    expected = (jnp.exp(logs) * regret * among).sum(axis=1)
+    good = jax.nn.softmax(jnp.where(among > 0, -regret / NEAR, NEVER))
+    copied = (good * jnp.where(among > 0, logs, 0.0)).sum(axis=1)
+    matters = (regret * among).max(axis=1) > 1e-4
+    value: Array = (5.0 * expected - 0.3 * matters * copied).mean()
+    return value
+
+
+class Lesson(Protocol):
+    """What a network learns from: the loss of its weights on some studies of a pool."""
+
+    def __call__(self, weights: Weights, pool: Pool, key: Array, tasks: Array) -> Array:
+        """The loss on one study of each of some tasks."""
+
+
+def going_on(weights: Weights, pool: Pool, key: Array, tasks: Array) -> Array:
+    """The loss on choices of a tried arm to go on with."""
+    keys = jax.random.split(key, len(tasks))
+    return loss(weights, jax.vmap(lambda k, task: draw(pool, k, task, varied=True))(keys, tasks))
+
+
+@partial(jax.jit, static_argnames=("lesson", "decay"))
+def improve(
+    weights: Weights,
+    moments: Moments,
+    pool: Pool,
+    key: Array,
+    rate: Array,
+    lesson: Lesson,
+    decay: float,
+) -> tuple[Weights, Moments, Array]:
+    """`STRIDE` steps of Adam with decaying weights, and the mean loss."""
+
+    def step(state: tuple[Weights, Moments], key: Array) -> tuple[tuple[Weights, Moments], Array]:
+        weights, moments = state
+        one, two = jax.random.split(key)
+        tasks = jax.random.categorical(one, jnp.log(pool.shares + 1e-30), shape=(STUDIES,))
+        value, grads = jax.value_and_grad(lesson)(weights, pool, two, tasks)
+        norm = jnp.sqrt(sum((g**2).sum() for g in jax.tree.leaves(grads)))
+        grads = jax.tree.map(lambda g: g * jnp.minimum(1.0, _CLIP / (norm + 1e-9)), grads)
+        weights = jax.tree.map(lambda w: w * (1.0 - rate * decay * (w.ndim > 1)), weights)
+        return adam(weights, moments, grads, rate), value
+
+    (weights, moments), values = jax.lax.scan(
+        step, (weights, moments), jax.random.split(key, STRIDE)
+    )
+    return weights, moments, values.mean()
+
+
+@dataclass(frozen=True)
+class Course:
+    """How a network is trained.
+
+    Attributes:
+        name: Of the network.
+        lesson: What it learns from.
+        decay: By how much weights shrink in a step, times the rate.
+        steps: How many.
+        rate: Of learning; falls to 2% of it.
+        seed: Of everything random.
+    """
+
+    name: Network
+    lesson: Lesson
+    decay: float
+    steps: int
+    rate: float
+    seed: int
+
+
+def train(pool: Pool, weights: Weights, course: Course) -> Weights:
+    """Weights that have seen the tasks of a pool.
+
+    Args:
+        pool: The pool.
+        weights: Those to begin with.
+        course: How.
+    """
+    key = jax.random.PRNGKey(course.seed)
+    moments = still(weights)
+    for done in range(0, course.steps, STRIDE):
+        key, mine = jax.random.split(key)
+        falling = 0.02 + 0.98 * 0.5 * (1 + np.cos(np.pi * done / course.steps))
+        rising = min(1.0, (done + 1) / min(500, 1 + course.steps // 10))
+        weights, moments, value = improve(
+            weights,
+            moments,
+            pool,
+            mine,
+            course.rate * rising * falling,
+            course.lesson,
+            course.decay,
+        )
+        if done % (40 * STRIDE) == 0:
+            print(f"{course.name} {done} {float(value):.4f}", flush=True)
+    return weights
+
+
+def tried_out(
+    weights: Weights, pool: Pool, tasks: Sequence[int], draws: int
+) -> tuple[float, float]:
+    """Mean regret on some tasks of going on with what scores best, and with the best so far."""
+
+    @jax.jit
+    def both(task: Array, key: Array) -> tuple[Array, Array]:
+        choices = jax.vmap(lambda k: draw(pool, k, task, varied=False))(
+            jax.random.split(key, draws)
+        )
+        scored = jax.vmap(partial(judged, weights))(choices)
+        best = jnp.where(choices.seen > 0, choices.now, -1.0)
+        means = [
+            jnp.take_along_axis(choices.regret, score.argmax(axis=1)[:, None], axis=1).mean()
+            for score in (scored, best)
+        ]
+        return means[0], means[1]
+
+    found = np.array([both(task, jax.random.PRNGKey(task)) for task in tasks], float)
+    chosen, leading = found.mean(axis=0)
+    return float(chosen), float(leading)
+
+
+def options_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """The options."""
+    made = argparse.ArgumentParser(prog="python -m benchmarks.policy.finisher", description=__doc__)
+    made.add_argument("--pool", required=True, help="file that benchmarks.policy.pool wrote")
+    made.add_argument("--out", required=True, help="file of the weights, .npz")
+    add_leave_out(made)
+    add_course(made, steps=24000)
+    return parsed(made, arguments)
+
+
+def add_course(made: argparse.ArgumentParser, steps: int) -> None:
+    """Add the options that say how long and how fast a network learns."""
+    made.add_argument("--steps", type=int, default=steps)
+    made.add_argument("--rate", type=float, default=1e-3, help="of learning; falls to 2%% of it")
+    made.add_argument("--seed", type=int, default=0)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Train, try it on what was left out, and write the weights."""
+    options = options_of(arguments)
+    labels = read_labels(Path(options.pool))
+    kept = labels.chosen(options.leave_out, options.leave_out_kind)
+    pool = read_pool(options.pool, kept)
+    course = Course("finisher", going_on, _DECAY, options.steps, options.rate, options.seed)
+    weights = train(pool, start(jax.random.PRNGKey(options.seed)), course)
+    signed = {f"finisher_{name}": array for name, array in weights.items()}
+    write(Path(options.out), options.command, "finisher", signed, labels.training(kept))
+    named = np.asarray(pool.called[:, 0]) >= 0
+    tasks = [t for t, name in enumerate(labels.names) if name in {*kept} and named[t]]
+    if tasks:
+        chosen, leading = tried_out(weights, pool, tasks, 40)
+        print(f"left out: regret {chosen:.4f}, going on with the best so far {leading:.4f}")
+
+
+if __name__ == "__main__":
+    main()
