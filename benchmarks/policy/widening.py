@@ -6,18 +6,22 @@ rank correlation of what they say with how arms really end, and how good the bes
 is that they think best of.
 
     python -m benchmarks.policy.widening --pool runs/pool.npz --new gan,flow --out runs/widening.csv
+
+`--new-tables '*_[5-7]??'` hides tables by their names instead, of kinds of before as well.
 """
 
 import argparse
 import csv
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.policy.folds import FOUR, kinds_listed
 from benchmarks.policy.knowledge import Tables, agreement, ask, folds, train
+from benchmarks.policy.options import listed
 from benchmarks.policy.pool import LOWEST
 from bhpt.beliefs.learned.arm_opinions import ask_experts
 from bhpt.beliefs.learned.network import Weights
@@ -91,17 +95,25 @@ def parted(tables: Tables, by: str, parts: int) -> list[list[int]]:
     return [[t for t in tables.named() if kinds[t] in fold] for fold in FOUR.values()]
 
 
+def only_wide(tables: Tables, kinds: Sequence[str], patterns: Sequence[str]) -> set[int]:
+    """Tasks that only `wide` learns from: of these kinds, or with names like these."""
+    return {
+        t
+        for t in tables.named()
+        if tables.labels.kinds[t] in kinds or any(fnmatchcase(tables.names[t], p) for p in patterns)
+    }
+
+
 def compare(
-    tables: Tables, new: Sequence[str], every: Sequence[Sequence[int]], seeds: int, steps: int
+    tables: Tables, new: set[int], every: Sequence[Sequence[int]], seeds: int, steps: int
 ) -> list[Judgement]:
     """Train and ask without each part of the tasks in turn, on both pools."""
-    kinds = tables.labels.kinds
     found: list[Judgement] = []
     for seed in range(seeds):
         for number, part in enumerate(every):
             left_out = {*part}
-            for pool, hidden in (("narrow", {*new}), ("wide", set[str]())):
-                inside = [t for t in tables.named() if t not in left_out and kinds[t] not in hidden]
+            for pool, hidden in (("narrow", left_out | new), ("wide", left_out)):
+                inside = [t for t in tables.named() if t not in hidden]
                 weights = train(tables, inside, steps, 100 * seed + number)
                 found += judged(tables, weights, part, pool, seed)
             print(f"seed {seed}, part {number + 1} of {len(every)}", flush=True)
@@ -167,7 +179,13 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--pool", required=True, help="file that benchmarks.policy.pool wrote")
     made.add_argument(
-        "--new", type=kinds_listed, required=True, help="kinds that only `wide` learns from"
+        "--new", type=kinds_listed, default=(), help="kinds that only `wide` learns from"
+    )
+    made.add_argument(
+        "--new-tables",
+        type=listed,
+        default=(),
+        help="tables that only `wide` learns from, patterns of names with commas",
     )
     made.add_argument("--out", type=Path, required=True, help="file of all judgements, .csv")
     made.add_argument(
@@ -189,12 +207,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if unknown := {*options.new} - {*tables.labels.kinds}:
         raise Misuse(f"not in the pool: {', '.join(sorted(unknown))}")
     every = parted(tables, options.by, options.parts)
-    found = compare(tables, options.new, every, options.seeds, options.steps)
+    new = only_wide(tables, options.new, options.new_tables)
+    found = compare(tables, new, every, options.seeds, options.steps)
     with options.out.open("w", newline="") as file:
         rows = csv.DictWriter(file, [field.name for field in fields(Judgement)])
         rows.writeheader()
         rows.writerows(asdict(one) for one in found)
-    print("\n".join(told(found, options.new)))
+    before = {tables.labels.kinds[t] for t in tables.named() if t not in new}
+    print("\n".join(told(found, sorted({*tables.labels.kinds} - before))))
 
 
 if __name__ == "__main__":

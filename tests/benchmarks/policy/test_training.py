@@ -1052,6 +1052,19 @@ def test_readers_are_compared_on_kinds_that_they_have_not_met(
     assert f"all kinds                {len(kinds):6d}" in printed
 
 
+def test_tables_that_are_new_are_found_by_kind_and_by_name(pool_file: Path) -> None:
+    tables = training("knowledge").Tables(str(pool_file))
+    only_wide = training("widening").only_wide
+    by_kind = only_wide(tables, ["trees"], [])
+    assert {tables.labels.kinds[t] for t in by_kind} == {"trees"}
+    by_name = only_wide(tables, [], ["lcbench:*"])
+    assert {tables.names[t] for t in by_name} == {
+        tables.names[t] for t in tables.named() if tables.names[t].startswith("lcbench:")
+    }
+    assert by_name
+    assert only_wide(tables, ["trees"], ["lcbench:*"]) == by_kind | by_name
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_one_command_retrains_and_goes_on_where_it_ended(
