@@ -76,8 +76,7 @@ def _ends_below(task: Task, view: View) -> BoolArray:
     """Which arms would end below the best so far if all that is left went to them, [K]."""
     epoch, counts = np.arange(task.losses.shape[1]), view.curves.count_by_arm[:, None]
     ahead = (epoch >= counts) & (epoch < counts + view.unit * view.horizon[:, None])
-    found: BoolArray = (ahead & (task.losses < view.curves.best)).any(axis=1)
-    return found
+    return np.asarray((ahead & (task.losses < view.curves.best)).any(axis=1))
 
 
 @dataclass
