@@ -10,7 +10,7 @@ hyper-parameters keep their names, which say something by themselves.
 """
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -165,7 +165,7 @@ def parser() -> argparse.ArgumentParser:
     return root
 
 
-def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = print) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Print the mean regret of each column beside that without earlier studies."""
     options = parser().parse_args(arguments)
     judged, pool = (
@@ -179,7 +179,7 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = pr
     for column, regrets in found.items():
         part = regrets.mean() / base.mean()
         apart = interval(regrets - base).text(4, signed=True)
-        say(f"{column:8s} {regrets.mean():.4f}, {part:.2f} of that without ({apart})")
+        print(f"{column:8s} {regrets.mean():.4f}, {part:.2f} of that without ({apart})")
 
 
 if __name__ == "__main__":

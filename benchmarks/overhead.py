@@ -33,6 +33,7 @@ from bhpt.tuning import tune
 
 _ARMS = 100
 _FIRST = 10  # units left out: imports and caches
+_SYNCS = 40  # writes that the time of one is the median of
 
 
 class Nothing:
@@ -112,11 +113,11 @@ class Timed:
         return self.clock.measured("decision", self.policy.decide)(view)  # type: ignore[no-any-return]
 
 
-def fsync_s(folder: Path, times: int = 40) -> float:
+def fsync_s(folder: Path) -> float:
     """The median time of one small write with its fsync."""
     took = []
     with (folder / "probe").open("wb", buffering=0) as file:
-        for _ in range(times):
+        for _ in range(_SYNCS):
             started = time.perf_counter()
             file.write(b"x" * 512)
             os.fsync(file.fileno())

@@ -17,7 +17,7 @@ from bhpt.beliefs.freeze_thaw.belief import FreezeThaw
 from bhpt.beliefs.freeze_thaw.hypers import Hypers, Structure
 from bhpt.beliefs.freeze_thaw.kernels import asymptote_covariance, decay_covariance, remainder
 from bhpt.beliefs.scale import Scale
-from bhpt.bench.baselines.registry import make_policy
+from bhpt.bench.baselines.registry import make_rule
 from bhpt.bench.catalogue import load
 from bhpt.bench.simulate import simulate
 from bhpt.bench.synthetic import EPOCHS, TRUTH, UNIT, UNTRAINED, synthetic
@@ -48,7 +48,7 @@ def whole_runs() -> None:
     task = synthetic(0)
     for name in ("bhpt", "next-unit", "bhpt-sampled", "next-unit-sampled"):
         times = 2 if name.endswith("sampled") else 6
-        runs = [simulate(task, make_policy(name, task.truth), 100, seed) for seed in range(times)]
+        runs = [simulate(task, make_rule(name, task.truth), 100, seed) for seed in range(times)]
         seconds = min(run.decision_s for run in runs)
         print(f"run of B=100, {name:18} {seconds:7.3f} s, the paper's {PAPER_S} s", end=": ")
         print(f"1/{PAPER_S / seconds:.0f}")
@@ -69,7 +69,7 @@ def with_shapes() -> None:
             for seed in (0, 1) * TURNS:
                 for name in names:
                     started = time.process_time()
-                    simulate(task, make_policy(name, task.truth), 100, seed)
+                    simulate(task, make_rule(name, task.truth), 100, seed)
                     spent[name][seed] = min(spent[name][seed], time.process_time() - started)
             plain, shapes = (sum(spent[name]) / 2 for name in names)
             print(
@@ -189,7 +189,7 @@ def default_decisions() -> None:
     fastest time counts, so that other work on the machine does not.
     """
     for arms, units in ((100, 20), (100, 100), (100, 400), (1000, 100), (1000, 400), (2000, 100)):
-        task, policy, spent = named_task(arms), make_policy("default"), []
+        task, policy, spent = named_task(arms), make_rule("default"), []
         for _ in range(TURNS):
             timed = Timed(policy)
             simulate(task, timed, units, 0)
@@ -250,7 +250,7 @@ def hundred_thousand_arms() -> None:
     unit. A new fit comes each time that the units have grown by a fifth.
     """
     for name in ("default", "next-unit"):
-        policy, view = make_policy(name), very_many_candidates(100_000, 500)
+        policy, view = make_rule(name), very_many_candidates(100_000, 500)
         first = best_of(1, lambda: policy.decide(view))  # noqa: B023  # called at once
         later = []
         for arm in view.curves.visited[:5]:

@@ -24,7 +24,7 @@ from zlib import crc32
 
 import numpy as np
 
-from bhpt.bench.baselines.registry import make_policy
+from bhpt.bench.baselines.registry import make_rule
 from bhpt.bench.catalogue import load
 from bhpt.bench.left_out_kinds import fold_for, tables_by_kind, with_fold
 from bhpt.bench.paper.evidence import MeanInterval, interval
@@ -138,7 +138,7 @@ def run(task: Task, policy: str, cell: Cell) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         result = tune(
             untrained, list(task.configs), in_step if cell.setting == "step" else f"{_TIME_S}s",
-            cell.workers, Path(folder) / "study.db", cell.seed, policy=make_policy(policy),
+            cell.workers, Path(folder) / "study.db", cell.seed, policy=make_rule(policy),
             max_epochs=task.losses.shape[1], unit=1, executor=make, note=lambda _: None,
         )  # fmt: skip
     lowest = reachable(task, seconds)

@@ -177,7 +177,6 @@ def sources(
     worlds: int,
     nets: Path | None = None,
     tables: Sequence[Path] = (),
-    seed: int = 0,
 ) -> Iterator[Source]:
     """All tasks: what the folders hold, the packaged tables, sets drawn, worlds invented.
 
@@ -187,7 +186,6 @@ def sources(
         worlds: How many worlds are invented.
         nets: Folder of tables that `benchmarks.policy.nets` made.
         tables: Folders of other tables, NAME.npz + NAME.json.
-        seed: Of the worlds.
     """
     named = [("tables", name) for name in PACKAGED]
     named += [("lcbench", f"lcbench:{i}") for i in range(18)]
@@ -200,7 +198,7 @@ def sources(
     for at in range(drawn):  # the sets with small numbers are those that benchmarks run
         task = synthetic(10_000 + at, anchored=at % 4 > 0)
         yield Source("drawn", f"drawn:{at}", task.kind, by_unit(task), task.features)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     for at in range(worlds):
         improved, x = world(rng, 128, int(rng.integers(9, UNITS + 1)))
         yield Source("worlds", f"worlds:{at}", "invented", improved, x)

@@ -6,7 +6,7 @@ Stages, each a command of this folder with its output in `--work`:
     knowledge  networks that read names             knowledge.npz, names.npz
     policy     the network that chooses arms        policy.npz
     ends       the network that predicts ends       ends.npz
-    finisher   which tried arm to go on with        finisher.npz
+    picker     which of the tried or untried arms   picker.npz
     install    copies the four networks where they are used
 
 A stage that has ended leaves a record of its arguments and of the digests of its inputs. A later
@@ -32,7 +32,7 @@ from bhpt.beliefs.learned.weights import NETWORKS, read_weights, write_weights
 from bhpt.domain import Misuse
 
 PACKAGE = Path(bhpt.beliefs.learned.__path__[0]) / "data"
-STAGES = ("pool", "knowledge", "policy", "ends", "finisher", "install")
+STAGES = ("pool", "knowledge", "policy", "ends", "picker", "install")
 CRITIC = ("value",)  # arrays that only training needs
 
 
@@ -96,11 +96,11 @@ def stages(options: argparse.Namespace) -> list[Stage]:
             _command("ends"),
         ),
         Stage(
-            "finisher",
-            _texts(["--pool", packed, *kept], "--out", networks["finisher"])
-            + _texts(["--steps", options.finisher_steps]),
+            "picker",
+            _texts(["--pool", packed, *kept], "--out", networks["picker"])
+            + _texts(["--steps", options.picker_steps]),
             (packed,),
-            _command("finisher"),
+            _command("picker"),
         ),
         Stage(
             "install",
@@ -144,7 +144,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--fold-by", choices=("task", "kind", "both"), default="both")
     made.add_argument("--seconds", type=float, default=500.0, help="of training the policy")
     made.add_argument("--ends-seconds", type=float, default=250.0, help="of training ends")
-    made.add_argument("--finisher-steps", type=int, default=24000, help="of training finisher")
+    made.add_argument("--picker-steps", type=int, default=12000, help="of training picker")
     made.add_argument("--taught", type=int, default=40, help="iterations that copy i-Epoch")
     made.add_argument("--shrink", type=int, default=1, help="fewer studies, to try it out")
     made.add_argument("--start-policy", default="", help="weights to go on from")

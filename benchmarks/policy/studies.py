@@ -175,55 +175,83 @@ def draw(pool: Pool, key: Array, low: Array, high: Array, mix: Mix, room: int = 
     keys = jax.random.split(key, 28)
     task = jax.random.choice(keys[0], len(pool.weights), p=pool.weights)
     start, rows, units, used = pool.table[task]
-    absent = jnp.arange(MOST_ARMS) >= rows
-    order = jax.random.uniform(keys[1], (MOST_ARMS,)) + 10.0 * absent
-    chosen = jax.lax.top_k(-order, room)[1]
-    fewer = jax.random.uniform(keys[2]) < mix.fewer
-    arms = jnp.where(fewer, jax.random.randint(keys[3], (), 20, room + 1), room)
-    exists = 1.0 * (jnp.arange(room) < jnp.minimum(arms, rows))
-    raw = unpacked(pool.curves[start + chosen])
-    changed = jax.random.uniform(keys[4]) < mix.stride
-    stride = jnp.where(changed, jax.random.choice(keys[5], jnp.array([2, 3, 5])), 1)
-    stride = jnp.where(units // stride >= 5, stride, 1)
-    cut = jnp.where(
-        changed,
-        jax.random.randint(keys[6], (), jnp.minimum(jnp.maximum(units // 3, 5), units), units + 1),
-        units,
-    )
-    longest = jnp.maximum(cut // stride, 1)
-    q = raw[:, jnp.minimum(jnp.arange(UNITS + 1) * stride, units)] * exists[:, None]
-    bent = jax.random.uniform(keys[7]) < mix.bend
-    power = jnp.where(bent, jnp.exp(jax.random.uniform(keys[8], (), minval=-0.7, maxval=0.7)), 1.0)
-    q = jnp.sign(q) * jnp.abs(q) ** power
+    chosen, exists = _arms(keys[1:4], rows, mix, room)
+    q, longest = _curves(keys[4:9], unpacked(pool.curves[start + chosen]), units, exists, mix)
     x = pool.features[start + chosen].astype(jnp.float32)
     uneven = jax.random.uniform(keys[9]) < mix.costs
-    spread = jax.random.uniform(keys[10], (), minval=0.1, maxval=0.8)
-    slope = jax.random.normal(keys[11], (FEATURES,))
-    lean = (x - 0.5) @ slope * 1.5 + 0.5 * jax.random.normal(keys[12], (room,))
-    costs = jnp.exp(jnp.where(uneven, spread, 0.0) * lean)
-    costs = costs / jnp.nanmedian(jnp.where(exists > 0, costs, jnp.nan))
-    wrong = jax.random.uniform(keys[20]) < mix.mispriced
-    error = jax.random.uniform(keys[21], (), maxval=1.2) * jax.random.normal(keys[22], (room,))
-    guessed = costs * jnp.exp(jnp.where(wrong, error, 0.0))
-    alike = wrong & (jax.random.uniform(keys[23]) < 0.5)
-    guessed = jnp.where(alike, 1.0, guessed)
+    costs = _costs(keys[10:13], x, exists, uneven)
     budget = 1.0 * jax.random.randint(keys[13], (), low, high + 1)
     budget = jnp.where(uneven, jnp.maximum(jnp.round(budget / _CHEAP), low), budget)
-    columns = 1.0 * (jnp.arange(FEATURES) < used)
     way = jax.random.randint(keys[19], (), 0, len(pool.said))
     said = pool.said[way, start + chosen].astype(jnp.float32)
-    said = _doubted(keys[18], said, x, exists, mix.doubtful)
-    said = said * (jax.random.uniform(keys[14]) >= mix.nameless)
-    lies = jnp.concatenate([-jnp.ones(OPINIONS - 1), jnp.ones(1)])
-    said = jnp.where(jax.random.uniform(keys[15]) < mix.misled, lies * said, said)
-    shape = geometry(jnp, x, exists, columns, said)
-    workers = _workers(keys[16:18], keys[24], budget, exists.sum(), mix)
+    said = _told(keys[14:16], _doubted(keys[18], said, x, exists, mix.doubtful), mix)
+    shape = geometry(jnp, x, exists, 1.0 * (jnp.arange(FEATURES) < used), said)
     timed = jax.random.uniform(keys[25]) < mix.timed
     jittered = ~timed & (jax.random.uniform(keys[26]) < mix.jittered)
     pace = jnp.exp(jnp.where(jittered, 0.5 * jax.random.normal(keys[27], (room,)), 0.0))
     return Instance(
-        q, exists, costs, guessed, costs * pace, longest, budget, workers, 1.0 * timed, vars(shape)
+        q,
+        exists,
+        costs,
+        _guessed(keys[20:24], costs, mix),
+        costs * pace,
+        longest,
+        budget,
+        _workers(keys[16:18], keys[24], budget, exists.sum(), mix),
+        1.0 * timed,
+        vars(shape),
     )
+
+
+def _arms(keys: Array, rows: Array, mix: Mix, room: int) -> tuple[Array, Array]:
+    """Which of a task's arms a study has, [room], and 1 for those that there are, [room]."""
+    absent = jnp.arange(MOST_ARMS) >= rows
+    order = jax.random.uniform(keys[0], (MOST_ARMS,)) + 10.0 * absent
+    chosen = jax.lax.top_k(-order, room)[1]
+    fewer = jax.random.uniform(keys[1]) < mix.fewer
+    arms = jnp.where(fewer, jax.random.randint(keys[2], (), 20, room + 1), room)
+    return chosen, 1.0 * (jnp.arange(room) < jnp.minimum(arms, rows))
+
+
+def _curves(keys: Array, raw: Array, units: Array, exists: Array, mix: Mix) -> tuple[Array, Array]:
+    """Improvements of the arms, [room, UNITS + 1], and the units of a full training.
+
+    In some studies a unit is several of the table's, trainings are cut, or the scale is bent.
+    """
+    changed = jax.random.uniform(keys[0]) < mix.stride
+    stride = jnp.where(changed, jax.random.choice(keys[1], jnp.array([2, 3, 5])), 1)
+    stride = jnp.where(units // stride >= 5, stride, 1)
+    shortest = jnp.minimum(jnp.maximum(units // 3, 5), units)
+    cut = jnp.where(changed, jax.random.randint(keys[2], (), shortest, units + 1), units)
+    q = raw[:, jnp.minimum(jnp.arange(UNITS + 1) * stride, units)] * exists[:, None]
+    bent = jax.random.uniform(keys[3]) < mix.bend
+    power = jnp.where(bent, jnp.exp(jax.random.uniform(keys[4], (), minval=-0.7, maxval=0.7)), 1.0)
+    return jnp.sign(q) * jnp.abs(q) ** power, jnp.maximum(cut // stride, 1)
+
+
+def _costs(keys: Array, x: Array, exists: Array, uneven: Array) -> Array:
+    """What a unit of each arm costs, 1 for all or about 1 in the middle of them, [room]."""
+    spread = jax.random.uniform(keys[0], (), minval=0.1, maxval=0.8)
+    slope = jax.random.normal(keys[1], (FEATURES,))
+    lean = (x - 0.5) @ slope * 1.5 + 0.5 * jax.random.normal(keys[2], (len(exists),))
+    costs = jnp.exp(jnp.where(uneven, spread, 0.0) * lean)
+    return costs / jnp.nanmedian(jnp.where(exists > 0, costs, jnp.nan))
+
+
+def _guessed(keys: Array, costs: Array, mix: Mix) -> Array:
+    """What a unit of each arm is taken to cost before its first, wrong in some studies, [room]."""
+    wrong = jax.random.uniform(keys[0]) < mix.mispriced
+    error = jax.random.uniform(keys[1], (), maxval=1.2) * jax.random.normal(keys[2], costs.shape)
+    guessed = costs * jnp.exp(jnp.where(wrong, error, 0.0))
+    alike = wrong & (jax.random.uniform(keys[3]) < 0.5)
+    return jnp.where(alike, 1.0, guessed)
+
+
+def _told(keys: Array, said: Array, mix: Mix) -> Array:
+    """Opinions of the arms: none in some studies, the opposite in others, [room, OPINIONS]."""
+    said = said * (jax.random.uniform(keys[0]) >= mix.nameless)
+    lies = jnp.concatenate([-jnp.ones(OPINIONS - 1), jnp.ones(1)])
+    return jnp.where(jax.random.uniform(keys[1]) < mix.misled, lies * said, said)
 
 
 def _workers(keys: Array, crowd: Array, budget: Array, arms: Array, mix: Mix) -> Array:

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bhpt.beliefs.learned.ends import LearnedPredictor, horizons
+from bhpt.beliefs.learned.ends import LearnedPredictor
 from bhpt.beliefs.learned.weights import shipped
-from bhpt.beliefs.predictor import Ends
+from bhpt.beliefs.predictor import Ends, doubling_horizons
 from bhpt.beliefs.shapes.belief import ShapeBelief
 from bhpt.beliefs.shapes.or_one_decay import ShapesOrOneDecay
 from bhpt.domain import View
@@ -88,7 +88,7 @@ def test_errors_of_learned_ends_go_together() -> None:
 
 @pytest.mark.parametrize("full", [1, 2, 3, 8, 100, 256])
 def test_paths_are_predicted_at_powers_of_two(full: int) -> None:
-    ladder = horizons(full)
+    ladder = doubling_horizons(full)
     assert ladder[0] == 0
     assert ladder[-1] == full
     assert np.all(np.diff(ladder) > 0)

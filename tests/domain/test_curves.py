@@ -266,3 +266,27 @@ def test_a_mask_does_what_a_price_that_nobody_can_pay_would_do(
     np.testing.assert_array_equal(masked.choosable, priced.choosable)
     if masked.choosable.any():
         assert masked.price == priced.price
+
+
+def test_a_digest_tells_curves_and_what_else_is_told_apart() -> None:
+    curves = Curves.of([[0.5, 0.4], [0.9], []], epochs=4)
+    again = Curves.of([[0.5, 0.4], [0.9], []], epochs=4)
+    features = np.array([[0.1], [0.2]])
+    known = curves.digest(features, 7, None)
+    assert known == again.digest(features.copy(), 7, None)
+    others = (
+        curves.extend(1, np.array([0.8])).digest(features, 7, None),
+        Curves.of([[0.5, 0.3], [0.9], []], epochs=4).digest(features, 7, None),
+        Curves.of([[0.5, 0.4], [], [0.9]], epochs=4).digest(features, 7, None),
+        Curves.of([[0.5, 0.4], [0.9], []], epochs=5).digest(features, 7, None),
+        curves.digest(features + 1, 7, None),
+        curves.digest(features, 8, None),
+        curves.digest(features, 7, 1.0),
+    )
+    assert len({known, *others}) == 1 + len(others)
+
+
+def test_what_later_reports_hold_is_no_part_of_an_earlier_digest() -> None:
+    curves = Curves.of([[0.5], [0.9]], epochs=4)
+    known = curves.digest()
+    assert curves.extend(0, np.array([0.3])).first(2).digest() == known == curves.digest()

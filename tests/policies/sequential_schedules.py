@@ -102,7 +102,7 @@ def i_epoch(units: int) -> Plain:
 
 
 def asha(board: Run, eta: int = 3) -> Iterator[int]:
-    levels = ladder(board.units, eta)
+    levels = ladder(board.units)
     rungs: list[dict[int, float]] = [{} for _ in levels]
     promoted: list[set[int]] = [set() for _ in levels]
     fresh = board.shuffled()[::-1]

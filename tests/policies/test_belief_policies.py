@@ -8,7 +8,7 @@ import pytest
 from bhpt.beliefs.freeze_thaw.belief import FreezeThaw
 from bhpt.beliefs.freeze_thaw.hypers import LINEAR_PRIORS, Hypers, Sampling, Structure, Unknown
 from bhpt.beliefs.scale import Scale
-from bhpt.bench.baselines.registry import make_policy, names
+from bhpt.bench.baselines.registry import make_rule, names
 from bhpt.domain import Curves, Memory, View
 from bhpt.policies.bhpt import Bhpt, action_values
 from bhpt.policies.next_unit import NextUnit, price_levels, unit_values
@@ -225,7 +225,7 @@ def test_a_look_needs_another_arm() -> None:
 @pytest.mark.parametrize("name", names())
 def test_every_policy_stops_when_all_arms_are_finished(name: str) -> None:
     view = two_arms([[1.0] * 10, [2.0] * 10], left=5)
-    assert make_policy(name).decide(view) is None
+    assert make_rule(name).decide(view) is None
 
 
 BELIEF_POLICIES = ["default", "bhpt", "bhpt-eps", "q-alone", "q-eps-alone", "next-unit"]
@@ -251,7 +251,7 @@ def test_no_loss_is_too_strange(
     name: str, losses: list[list[float]], untrained: float | None
 ) -> None:
     view = replace(two_arms(losses, left=6), untrained=untrained)
-    decision = make_policy(name).decide(view)
+    decision = make_rule(name).decide(view)
     assert decision is not None
     assert view.choosable[decision.arm]
     predicted = np.isfinite(decision.explanation.end[view.choosable])
@@ -263,7 +263,7 @@ def test_no_loss_is_too_strange(
 def test_a_diverged_arm_is_predicted_to_be_bad() -> None:
     losses = [[2.0, 1.5, 1.2], [2.0, float("nan"), float("nan")], [2.1, 1.6, 1.3]]
     for name in ("bhpt", "next-unit"):
-        decision = make_policy(name).decide(two_arms(losses, left=5))
+        decision = make_rule(name).decide(two_arms(losses, left=5))
         assert decision is not None
         end = decision.explanation.end
         assert end[1] > max(end[0], end[2])
@@ -298,8 +298,8 @@ def test_sampled_decisions_do_not_depend_on_what_was_decided_before() -> None:
 def test_pending_arms_are_not_chosen_again() -> None:
     view = two_arms([[2.0, 1.5, 1.2], [2.9, 2.8, 2.75], []], left=6)
     for name in BELIEF_POLICIES:
-        first = make_policy(name).decide(view)
+        first = make_rule(name).decide(view)
         assert first is not None
-        second = make_policy(name).decide(replace(view, pending=np.array([first.arm])))
+        second = make_rule(name).decide(replace(view, pending=np.array([first.arm])))
         assert second is not None
         assert second.arm != first.arm

@@ -5,7 +5,7 @@ import importlib.util
 import numpy as np
 import pytest
 
-from bhpt.bench.baselines.registry import make_policy, names
+from bhpt.bench.baselines.registry import make_rule, names
 from bhpt.domain import Curves, FloatArray, Memory, View
 from bhpt.spaces import encode_tokens, infer_ranges
 
@@ -44,7 +44,7 @@ class Table:
 
     def run(self, name: str, memory: Memory | None) -> list[int]:
         """The arms chosen, with one memory for all decisions or a fresh one for each."""
-        policy, curves, chosen = make_policy(name), Curves.empty(ARMS, EPOCHS), []
+        policy, curves, chosen = make_rule(name), Curves.empty(ARMS, EPOCHS), []
         for _ in range(BUDGET):
             decision = policy.decide(self.view(curves, Memory() if memory is None else memory))
             if decision is None:

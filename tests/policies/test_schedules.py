@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from bhpt.bench.baselines.registry import make_policy
+from bhpt.bench.baselines.registry import make_rule
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import Task
 from bhpt.domain import Curves, Misuse, View
@@ -37,7 +37,7 @@ def test_hyperband_follows_its_first_bracket() -> None:
     task = table(100, 9)
     first = brackets(9)[0]
     assert first == [(9, 1), (3, 3), (1, 9)]
-    run = simulate(task, make_policy("hyperband"), 9 + 3 * 2 + 6, 0)
+    run = simulate(task, make_rule("hyperband"), 9 + 3 * 2 + 6, 0)
     had = sorted(Counter(run.arms.tolist()).values(), reverse=True)
     assert had == [9, 3, 3, 1, 1, 1, 1, 1, 1]
     best_three = sorted(set(run.arms[:9].tolist()), key=lambda a: task.losses[a, 0])[:3]
@@ -51,7 +51,7 @@ def test_exactly_the_budget_is_spent_and_no_unit_twice(
     name: str, arms: int, epochs: int, unit: int, budget: int
 ) -> None:
     task = table(arms, epochs, unit)
-    run = simulate(task, make_policy(name), budget, 3)
+    run = simulate(task, make_rule(name), budget, 3)
     most = -(-epochs // unit)
     assert len(run.arms) == min(budget, arms * most)
     assert max(Counter(run.arms.tolist()).values()) <= most
@@ -60,9 +60,9 @@ def test_exactly_the_budget_is_spent_and_no_unit_twice(
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_another_seed_tries_other_arms(name: str) -> None:
     task = table(50, 10)
-    one, other = (simulate(task, make_policy(name), 5, seed).arms.tolist() for seed in (0, 1))
+    one, other = (simulate(task, make_rule(name), 5, seed).arms.tolist() for seed in (0, 1))
     assert one != other
-    assert one == simulate(task, make_policy(name), 5, 0).arms.tolist()
+    assert one == simulate(task, make_rule(name), 5, 0).arms.tolist()
 
 
 def test_successive_halving_is_the_widest_that_fits() -> None:
@@ -86,17 +86,17 @@ def test_a_schedule_keeps_its_budget_when_the_first_arm_is_barred() -> None:
         costs = np.ones(30)
         costs[0] = 1.0 if left > 9 else 1000.0
         seen = View(curves, 1, float(left), costs, task.features, 1.0)
-        decision = make_policy("i-epoch").decide(seen)
+        decision = make_rule("i-epoch").decide(seen)
         assert decision is not None
         arms.append(decision.arm)
         at = len(curves.of_arm(decision.arm))
         curves = curves.extend(decision.arm, task.losses[decision.arm, at : at + 1])
-    assert arms == simulate(task, make_policy("i-epoch"), 12, 0).arms.tolist()
+    assert arms == simulate(task, make_rule("i-epoch"), 12, 0).arms.tolist()
 
 
 def test_one_epoch_tries_half_and_finishes_the_best() -> None:
     task = table(30, 10)
-    run = simulate(task, make_policy("i-epoch"), 12, 0)
+    run = simulate(task, make_rule("i-epoch"), 12, 0)
     tried = run.arms[:6].tolist()
     assert len(set(tried)) == 6
     assert set(run.arms[6:].tolist()) == {min(tried, key=lambda a: task.losses[a, 0])}
@@ -104,7 +104,7 @@ def test_one_epoch_tries_half_and_finishes_the_best() -> None:
 
 def test_asha_promotes_the_best_of_three() -> None:
     task = table(30, 9)
-    run = simulate(task, make_policy("asha"), 5, 0)
+    run = simulate(task, make_rule("asha"), 5, 0)
     first = run.arms[:3].tolist()
     assert len(set(first)) == 3
     best = min(first, key=lambda a: task.losses[a, 0])
@@ -114,10 +114,10 @@ def test_asha_promotes_the_best_of_three() -> None:
 @pytest.mark.parametrize("name", ["gp-ei", "fabolas", "rollout"])
 def test_sequential_policies_refuse_several_workers_before_anything_is_made(name: str) -> None:
     with pytest.raises(Misuse, match="one worker"):
-        refuse_side_by_side(make_policy(name), 2)
-    refuse_side_by_side(make_policy(name), 1)
+        refuse_side_by_side(make_rule(name), 2)
+    refuse_side_by_side(make_rule(name), 1)
 
 
 @pytest.mark.parametrize("name", [*SCHEDULES, "default"])
 def test_schedules_and_the_default_take_several_workers(name: str) -> None:
-    refuse_side_by_side(make_policy(name), 8)
+    refuse_side_by_side(make_rule(name), 8)

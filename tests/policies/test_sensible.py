@@ -268,7 +268,7 @@ def test_a_belief_that_is_asked_again_is_not_fitted_again(name: str, seed: int) 
 
 def test_the_benchmark_runs_rules_as_they_are_printed() -> None:
     for name in WITH_PREDICTOR:
-        rule, bare = make_rule(name), baselines.make_policy(name)
+        rule, bare = make_rule(name), baselines.make_rule(name)
         assert type(rule) is type(bare)
         assert (name == "default") == isinstance(rule, WholeTrainings)
         assert not isinstance(rule, SensiblePolicy)

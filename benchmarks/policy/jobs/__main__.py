@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from . import (
+    classical,
     ensembles,
     factors,
+    fast_text,
     gradients,
     linear,
     optimisers,
@@ -46,6 +48,15 @@ KINDS: dict[str, Callable[[np.random.Generator, int], Job]] = {
     "population": optimisers.population,
     "annealing": optimisers.annealing,
     "strategies": optimisers.strategies,
+    "catboost": trees.catboost,
+    "elastic_net": classical.elastic_net,
+    "online_linear": classical.online_linear,
+    "support_vectors": classical.support_vectors,
+    "clusters": classical.clusters,
+    "neighbour_map": classical.neighbour_map,
+    "xgboost_sklearn": trees.xgboost_sklearn,
+    "gradient_boosting": trees.gradient_boosting,
+    "fast_text": fast_text.fast_text,
 }
 
 

@@ -18,6 +18,7 @@ Weights = dict[str, Tensor]
 Draw = torch.Generator
 
 SCHEDULES = ("constant", "linear", "cosine")
+ACTIVATIONS = ("relu", "tanh", "gelu")
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,21 @@ DEFAULTS: Config = {
     "rank": 1e9,
     "noise": 0.0,
     "penalty": 0.0,
+    "skip": 0.0,
+    "layers": 1e9,
+    "seen": 1e9,
+    "activation": "relu",
+    "discount": 0.99,
+    "trace": 0.95,
+    "pace": 0.005,
+    "explore": 1.0,
+    "explore_less": 0.05,
+    "explore_part": 0.2,
+    "starts": 0.0,
+    "memory": 1e9,
+    "total": 1.0,
 }
+_WORDS = {"schedule": SCHEDULES, "activation": ACTIVATIONS}
 
 
 def hypers(settings: list[Config], device: str) -> Hypers:
@@ -96,8 +111,8 @@ def hypers(settings: list[Config], device: str) -> Hypers:
     found = {}
     for name, default in DEFAULTS.items():
         rows = [one.get(name, default) for one in settings]
-        if name == "schedule":
-            rows = [SCHEDULES.index(row) for row in rows]
+        if name in _WORDS:
+            rows = [_WORDS[name].index(row) for row in rows]
         if name == "optimizer":
             rows = [float(row == "sgd") for row in rows]
         found[name] = torch.tensor(np.array(rows, float), dtype=torch.float32, device=device)

@@ -16,7 +16,18 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from . import fields, generative, relations, sequences, vision
+from . import (
+    control,
+    dense_nets,
+    fields,
+    generative,
+    images,
+    language,
+    relations,
+    sequences,
+    texts,
+    vision,
+)
 from .batched import Draw, Hypers, Model, Weights, dense, dropped, hypers, masked, matrix, train
 from .deep_job import DeepJob, adam_rate, entropy, forward, pictures, shared, stack
 from .ranges import Axis, Config, draw_configs, draw_names, draw_ranges, renamed
@@ -590,6 +601,11 @@ KINDS: dict[str, Callable[[np.random.Generator, int], DeepJob]] = {
     **relations.KINDS,
     **vision.KINDS,
     **sequences.KINDS,
+    **images.KINDS,
+    **texts.KINDS,
+    **dense_nets.KINDS,
+    **control.KINDS,
+    **language.KINDS,
 }
 STEPS = {
     "language_model": (4, 40),
@@ -601,6 +617,19 @@ STEPS = {
     "adapters": (2, 20),
     "tabular_transformer": (2, 15),
     "segmentation": (2, 20),
+    "plain_cnn": (2, 25),
+    "residual_network": (2, 25),
+    "vision_transformer": (3, 30),
+    "text_classification": (4, 40),
+    "sequence_labelling": (4, 40),
+    "speech": (4, 40),
+    "series_transformer": (4, 40),
+    "deep_q": (20, 100),
+    "actor_critic": (3, 25),
+    "continuous_control": (20, 120),
+    "seq2seq": (4, 40),
+    "masked_words": (4, 40),
+    "preferences": (2, 25),
 }
 
 
@@ -628,7 +657,7 @@ def table(
     steps = int(np.exp(rng.uniform(np.log(low), np.log(high))))
     units, steps = max(units // shrink, 2), max(steps // shrink, 1)
     same = bool(rng.random() < 0.5)
-    h = hypers(settings, device)
+    h = hypers([{**one, "total": units * steps} for one in settings], device)
     draw = torch.Generator(device=device).manual_seed(int(rng.integers(2**31)))
     losses = train(job.build(h, draw, same), h, units, steps, int(rng.integers(2**31)))
     return job, renamed(configs, draw_names(rng, job.axes)), losses, steps

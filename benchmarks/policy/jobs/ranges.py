@@ -87,6 +87,8 @@ def _range(rng: np.random.Generator, axis: Axis, breadth: float) -> Range:
             ends.append(float(np.exp(np.log(good) + reach * (np.log(outer) - np.log(good)))))
         else:
             ends.append(good + reach * (outer - good))
+        if not min(axis.outer) <= ends[-1] <= max(axis.outer) and reach < 0:
+            ends[-1] = sum(axis.good) / 2  # an inner end may not leave on the other side
     low, high = min(ends), max(ends)
     if axis.whole:
         low, high = round(low), max(round(high), round(low) + 1)

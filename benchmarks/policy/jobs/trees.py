@@ -44,6 +44,40 @@ HISTOGRAM = (
     Axis("max_bins", (64, 255), (4, 255), log=True, whole=True),
     Axis("max_features", (0.5, 1.0), (0.05, 1.0)),
 )
+XGBOOST_SKLEARN = (
+    Axis("learning_rate", (0.05, 0.3), (0.001, 1.0), log=True, always=True, also=("eta",)),
+    Axis("max_depth", (3, 9), (1, 15), whole=True),
+    Axis("min_child_weight", (1, 8), (0.1, 150.0), log=True),
+    Axis("subsample", (0.6, 1.0), (0.1, 1.0)),
+    Axis("colsample_bytree", (0.5, 1.0), (0.05, 1.0)),
+    Axis("colsample_bylevel", (0.5, 1.0), (0.05, 1.0), also=("colsample_bynode",)),
+    Axis("gamma", (1e-3, 0.5), (1e-5, 20.0), log=True, also=("min_split_loss",)),
+    Axis("reg_alpha", (1e-4, 1.0), (1e-6, 500.0), log=True),
+    Axis("reg_lambda", (0.1, 5.0), (1e-4, 500.0), log=True),
+    Axis("max_bin", (64, 256), (4, 512), log=True, whole=True),
+    Axis("grow_policy", values=("depthwise", "lossguide")),
+)
+GRADIENT = (
+    Axis("learning_rate", (0.03, 0.3), (0.001, 1.0), log=True, always=True, also=("lr",)),
+    Axis("max_depth", (2, 6), (1, 14), whole=True),
+    Axis("subsample", (0.5, 1.0), (0.05, 1.0)),
+    Axis("max_features", (0.3, 1.0), (0.03, 1.0)),
+    Axis("min_samples_leaf", (1, 20), (1, 150), log=True, whole=True),
+    Axis("min_samples_split", (2, 20), (2, 200), log=True, whole=True),
+    Axis("min_impurity_decrease", (1e-6, 1e-3), (1e-8, 1.0), log=True),
+    Axis("ccp_alpha", (1e-6, 1e-3), (1e-8, 0.3), log=True),
+)
+CATBOOST = (
+    Axis("learning_rate", (0.03, 0.3), (0.001, 1.0), log=True, always=True, also=("eta",)),
+    Axis("depth", (4, 8), (1, 10), whole=True, also=("max_depth",)),
+    Axis("l2_leaf_reg", (1.0, 10.0), (0.01, 300.0), log=True, also=("reg_lambda",)),
+    Axis("random_strength", (0.1, 3.0), (1e-3, 100.0), log=True),
+    Axis("bagging_temperature", (0.0, 1.0), (0.0, 20.0)),
+    Axis("rsm", (0.5, 1.0), (0.05, 1.0), also=("colsample_bylevel",)),
+    Axis("border_count", (32, 254), (1, 254), log=True, whole=True, also=("max_bin",)),
+    Axis("min_data_in_leaf", (1, 20), (1, 200), log=True, whole=True, also=("min_child_samples",)),
+    Axis("grow_policy", values=("SymmetricTree", "Depthwise")),
+)
 
 
 def _length(rng: np.random.Generator, longer: int) -> tuple[int, int]:
@@ -86,7 +120,16 @@ def lightgbm(rng: np.random.Generator, longer: int = 1) -> Job:
 
 
 def xgboost(rng: np.random.Generator, longer: int = 1) -> Job:
-    """Gradient boosting by XGBoost."""
+    """Gradient boosting by XGBoost, with its own names."""
+    return _xgboost(rng, longer, XGBOOST)
+
+
+def xgboost_sklearn(rng: np.random.Generator, longer: int = 1) -> Job:
+    """Gradient boosting by XGBoost, with the names of its scikit-learn interface."""
+    return _xgboost(rng, longer, XGBOOST_SKLEARN)
+
+
+def _xgboost(rng: np.random.Generator, longer: int, axes: tuple[Axis, ...]) -> Job:
     data = draw_tabular(rng)
     units, rounds = _length(rng, longer)
 
@@ -122,9 +165,39 @@ def xgboost(rng: np.random.Generator, longer: int = 1) -> Job:
         return _by_unit(data, losses, units, rounds)
 
     metric = "validation log loss" if data.classes else "validation squared error"
-    return Job(
-        "boosted-trees", metric, units, f"{data.about}; {rounds} rounds a unit", XGBOOST, train
-    )
+    return Job("boosted-trees", metric, units, f"{data.about}; {rounds} rounds a unit", axes, train)
+
+
+def catboost(rng: np.random.Generator, longer: int = 1) -> Job:
+    """Gradient boosting by CatBoost."""
+    data = draw_tabular(rng, 1000)
+    units, rounds = _length(rng, longer)
+    rounds = min(rounds, 3)
+    score = bool(data.classes) and bool(rng.random() < 0.4)
+
+    def train(config: Config, seed: int) -> list[float]:
+        import catboost as cb  # only where this kind is made
+
+        objective = {0: "RMSE", 2: "Logloss"}.get(data.classes, "MultiClass")
+        metric = "Accuracy" if score else objective
+        given = {**config, "loss_function": objective, "custom_metric": [metric]}
+        given |= {"iterations": units * rounds, "random_seed": seed, "bootstrap_type": "Bayesian"}
+        given |= {"thread_count": 1, "allow_writing_files": False, "use_best_model": False}
+        model = cb.CatBoost(given)
+        held = cb.Pool(data.held_x, data.held_y)
+        model.fit(cb.Pool(data.x, data.y), eval_set=held, verbose=False)
+        losses = model.get_evals_result()["validation"][metric]
+        if score:
+            often = np.bincount(data.y.astype(int)).argmax()
+            base = -float(np.mean(data.held_y == often))
+            return [base, *_by_unit(data, [-value for value in losses], units, rounds)[1:]]
+        if not data.classes:
+            losses = [value**2 for value in losses]
+        return _by_unit(data, losses, units, rounds)
+
+    metric = "validation log loss" if data.classes else "validation squared error"
+    about = f"{data.about}; {rounds} rounds a unit"
+    return Job("catboost", "negative accuracy" if score else metric, units, about, CATBOOST, train)
 
 
 def histogram(rng: np.random.Generator, longer: int = 1) -> Job:
@@ -154,6 +227,30 @@ def histogram(rng: np.random.Generator, longer: int = 1) -> Job:
     metric = "validation log loss" if data.classes else "validation squared error"
     about = f"{data.about}; {rounds} rounds a unit"
     return Job("boosted-trees", metric, units, about, HISTOGRAM, train)
+
+
+def gradient_boosting(rng: np.random.Generator, longer: int = 1) -> Job:
+    """Gradient boosting by scikit-learn's older classes."""
+    data = draw_tabular(rng, 600)
+    units, rounds = _length(rng, longer)
+    rounds = min(rounds, 2)
+
+    def train(config: Config, seed: int) -> list[float]:
+        from sklearn import ensemble
+
+        given = {**config, "n_estimators": units * rounds, "random_state": seed}
+        if data.classes:
+            model = ensemble.GradientBoostingClassifier(**given).fit(data.x, data.y)
+            staged = model.staged_predict_proba(data.held_x)
+            losses = [log_loss(data.held_y, p) for p in staged]
+        else:
+            model = ensemble.GradientBoostingRegressor(**given).fit(data.x, data.y)
+            losses = [squared(data.held_y, p) for p in model.staged_predict(data.held_x)]
+        return _by_unit(data, losses, units, rounds)
+
+    metric = "validation log loss" if data.classes else "validation squared error"
+    about = f"{data.about}; {rounds} rounds a unit"
+    return Job("boosted-trees", metric, units, about, GRADIENT, train)
 
 
 def _by_unit(data: Tabular, losses: list[float], units: int, rounds: int) -> list[float]:

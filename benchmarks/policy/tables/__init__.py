@@ -40,10 +40,15 @@ def unpack(out: Path, wanted: Sequence[str] = ()) -> int:
     return count
 
 
-def pack(folder: Path, out: Path = HERE) -> dict[str, int]:
+def pack(folder: Path, out: Path = HERE, *, beside: bool = False) -> dict[str, int]:
     """Write one archive a kind from the pairs of a folder that tell something.
 
     Losses are rounded to 13 binary digits, by at most a part in 8192, which halves the archives.
+
+    Args:
+        folder: Pairs NAME.npz + NAME.json.
+        out: Where the archives are.
+        beside: What an archive holds stays, byte by byte, and only other tables come in.
 
     Returns:
         How many tables of each kind there are now.
@@ -54,15 +59,37 @@ def pack(folder: Path, out: Path = HERE) -> dict[str, int]:
             if tells_something(arrays["loss"]):
                 kind = json.loads(about.read_text(encoding="utf-8"))["kind"]
                 found.setdefault(kind, []).append(about)
+    counts = {}
     for kind, files in found.items():
-        with tarfile.open(out / f"{kind}.tar.xz", "w:xz", preset=9) as archive:
-            for about in files:
-                with np.load(about.with_suffix(".npz")) as arrays:
-                    buffer = io.BytesIO()
-                    np.savez(buffer, allow_pickle=False, loss=rounded(arrays["loss"]))
-                _add(archive, about.with_suffix(".npz").name, buffer.getvalue())
-                _add(archive, about.name, about.read_bytes())
-    return {kind: len(files) for kind, files in found.items()}
+        file = out / f"{kind}.tar.xz"
+        inside = members(file) if beside and file.exists() else {}
+        for about in files:
+            if about.name not in inside:
+                inside |= _pair(about)
+        with tarfile.open(file, "w:xz", preset=9) as archive:
+            for name, content in inside.items():
+                _add(archive, name, content)
+        counts[kind] = len(inside) // 2
+    return counts
+
+
+def members(file: Path) -> dict[str, bytes]:
+    """What an archive holds, in its order."""
+    found = {}
+    with tarfile.open(file) as archive:
+        for entry in archive:
+            content = archive.extractfile(entry)
+            if content is not None:
+                found[entry.name] = content.read()
+    return found
+
+
+def _pair(about: Path) -> dict[str, bytes]:
+    """A table's two files as an archive holds them."""
+    with np.load(about.with_suffix(".npz")) as arrays:
+        buffer = io.BytesIO()
+        np.savez(buffer, allow_pickle=False, loss=rounded(arrays["loss"]))
+    return {about.with_suffix(".npz").name: buffer.getvalue(), about.name: about.read_bytes()}
 
 
 def tells_something(loss: NDArray[np.float32]) -> bool:

@@ -1,6 +1,7 @@
 """Command line: `python -m benchmarks.policy.tables --out FOLDER` unpacks the tables.
 
-`--pack FOLDER` makes the archives of the kinds in a folder instead.
+`--pack FOLDER` makes the archives of the kinds in a folder instead; `--add FOLDER` puts its tables
+beside those that the archives hold.
 """
 
 import argparse
@@ -16,6 +17,7 @@ def main() -> None:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--out", type=Path, help="folder to unpack into")
     what.add_argument("--pack", type=Path, help="folder whose tables become archives")
+    what.add_argument("--add", type=Path, help="folder whose tables come into the archives")
     parser.add_argument(
         "--kinds",
         type=listed,
@@ -23,8 +25,9 @@ def main() -> None:
         help=f"with commas, of {', '.join(kinds())}; default all",
     )
     options = parser.parse_args()
-    if options.pack is not None:
-        for kind, count in pack(options.pack).items():
+    folder = options.pack or options.add
+    if folder is not None:
+        for kind, count in pack(folder, beside=options.add is not None).items():
             print(f"{kind} {count}")
         return
     print(f"{unpack(options.out, options.kinds)} tables in {options.out}")

@@ -1,1 +1,1 @@
-"""Curves in, predictive Gaussians out: the Freeze-Thaw Gaussian process, exact and fast."""
+"""A view in, predicted ends of its curves out: Gaussian processes and learned networks."""

@@ -72,6 +72,12 @@ class Predictor(Protocol):
         ...
 
 
-def lowest_possible(view: View) -> float:
+def prediction_floor(view: View) -> float:
     """The floor of every prediction: 0 if no loss was ever negative, else minus infinity."""
     return 0.0 if view.curves.best >= 0 else -np.inf
+
+
+def doubling_horizons(longest: int) -> IntArray:
+    """Further units at which a curve is predicted: none, powers of two, and the longest, [L]."""
+    powers = 2 ** np.arange(int(np.log2(longest)) + 1)
+    return np.unique([0, *powers, longest])

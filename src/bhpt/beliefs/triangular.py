@@ -1,4 +1,4 @@
-"""Cholesky and triangular solves straight from LAPACK.
+"""Roots of covariances: Cholesky and triangular solves straight from LAPACK, and a spectral one.
 
 Fits call them on small matrices tens of thousands of times a run, where the checks of the
 general wrappers cost more than the arithmetic.
@@ -32,6 +32,13 @@ def cholesky(matrix: FloatArray) -> FloatArray:
         raise np.linalg.LinAlgError(f"leading minor {info} is not positive definite")
     factor: FloatArray = lower
     return factor
+
+
+def spectral_root(covariance: FloatArray) -> FloatArray:
+    """A matrix R with R Rᵀ the covariance, [n, n], also for one that is singular to rounding."""
+    values, vectors = np.linalg.eigh(covariance)
+    root: FloatArray = vectors * np.sqrt(np.clip(values, 0, None))
+    return root
 
 
 def solve_lower(lower: FloatArray, right: FloatArray) -> FloatArray:

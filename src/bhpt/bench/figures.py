@@ -87,7 +87,13 @@ def tasks_of(rows: Sequence[ResultRow]) -> list[str]:
 
 def regret(rows: Sequence[ResultRow], tasks: Sequence[str]) -> "Figure | None":
     """Normalised regret over the budget, a panel a task."""
-    return _over_budget(rows, tasks, "regret", "regret", least=_LEAST)
+    figure, axes, _ = _line_panels(rows, tasks, "regret", standard_error, least=_LEAST)
+    if figure is None:
+        return None
+    for axis in axes:
+        axis.set_ylabel("regret ± 1 se")
+    shared_legend(figure, axes)
+    return figure
 
 
 def loss(
@@ -206,18 +212,6 @@ def draw_all(out: Path) -> list[Path]:
         for name, figure in made.items()
         if figure is not None
     ]
-
-
-def _over_budget(
-    rows: Sequence[ResultRow], tasks: Sequence[str], metric: str, label: str, least: float | None
-) -> "Figure | None":
-    figure, axes, _ = _line_panels(rows, tasks, metric, standard_error, least)
-    if figure is None:
-        return None
-    for axis in axes:
-        axis.set_ylabel(f"{label} ± 1 se")
-    shared_legend(figure, axes)
-    return figure
 
 
 def _line_panels(

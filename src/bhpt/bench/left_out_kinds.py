@@ -106,10 +106,12 @@ def tables_by_kind(data: Path, most: int, seed: int = 0) -> dict[str, tuple[str,
         by_kind.setdefault(load(name, 0, data).kind or "unknown", []).append(name)
     if not by_kind:
         raise Misuse(f"--data {data}: no NAME.npz + NAME.json pairs there")
-    return {
-        kind: tuple(sorted(sorted(names, key=lambda name: crc32(f"{seed} {name}".encode()))[:most]))
-        for kind, names in sorted(by_kind.items())
-    }
+    return {kind: drawn_of(names, most, seed) for kind, names in sorted(by_kind.items())}
+
+
+def drawn_of(names: Sequence[str], most: int, seed: int = 0) -> tuple[str, ...]:
+    """At most so many of these names, those with the lowest checksums, in their own order."""
+    return tuple(sorted(sorted(names, key=lambda name: crc32(f"{seed} {name}".encode()))[:most]))
 
 
 def regrets_by_kind(

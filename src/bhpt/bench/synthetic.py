@@ -4,8 +4,10 @@ import numpy as np
 
 from bhpt.beliefs.freeze_thaw.hypers import Hypers, Structure
 from bhpt.beliefs.freeze_thaw.kernels import asymptote_covariance, decay_covariance, remainder
+from bhpt.beliefs.triangular import spectral_root
 from bhpt.bench.baselines.truth import Truth
 from bhpt.bench.tasks import Task
+from bhpt.domain import FloatArray
 
 ARMS = 84
 EPOCHS = 288
@@ -24,23 +26,22 @@ TRUTH = Hypers(
 )
 
 
-def synthetic(seed: int, *, anchored: bool = True, arms: int = ARMS) -> Task:
+def synthetic(seed: int, *, anchored: bool = True) -> Task:
     """Set number `seed` of the synthetic task.
 
     Args:
         seed: Which set.
         anchored: Whether curves start at ℓ_0 = 6 (`synthetic`) or anywhere (`synthetic-raw`).
             The raw model says nothing of an untrained loss; 6 is used to normalise both.
-        arms: How many arms.
     """
     rng = np.random.default_rng((seed, int(anchored), 20))
-    features = rng.uniform(size=(arms, 2))
-    prior = asymptote_covariance("se", TRUTH, features, features, np.eye(arms))
+    features = rng.uniform(size=(ARMS, 2))
+    prior = asymptote_covariance("se", TRUTH, features, features, np.eye(ARMS))
     f = _normal(prior, rng, 1)[0]
     remains = remainder(TRUTH, EPOCHS)
     within = decay_covariance(remains, TRUTH, anchored=anchored)
     left = remains[1 : EPOCHS + 1] if anchored else np.zeros(EPOCHS)
-    losses = left * UNTRAINED + np.outer(f, 1 - left) + _normal(within, rng, arms)
+    losses = left * UNTRAINED + np.outer(f, 1 - left) + _normal(within, rng, ARMS)
     return Task(
         name="synthetic" if anchored else "synthetic-raw",
         losses=losses,
@@ -52,15 +53,7 @@ def synthetic(seed: int, *, anchored: bool = True, arms: int = ARMS) -> Task:
     )
 
 
-def _normal(
-    covariance: "np.ndarray[tuple[int, int], np.dtype[np.float64]]",
-    rng: np.random.Generator,
-    size: int,
-) -> "np.ndarray[tuple[int, int], np.dtype[np.float64]]":
+def _normal(covariance: FloatArray, rng: np.random.Generator, size: int) -> FloatArray:
     """Zero-mean draws, [size, n], also for a covariance that is singular to rounding."""
-    values, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.clip(values, 0, None))
-    drawn: np.ndarray[tuple[int, int], np.dtype[np.float64]] = (
-        rng.standard_normal((size, len(values))) @ root.T
-    )
+    drawn: FloatArray = rng.standard_normal((size, len(covariance))) @ spectral_root(covariance).T
     return drawn

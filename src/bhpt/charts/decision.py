@@ -134,7 +134,8 @@ def in_context(state: State, attempt: Attempt) -> str:
         return f"Nothing was predicted of it; the best predicted end was that of {named}."
     if own <= best.end:
         return f"No arm was predicted to end better; the next best was {named}."
-    return f"A{named[1:]} was predicted to end better; the policy also counts what it may learn."
+    named = named.capitalize()
+    return f"{named} was predicted to end better; the policy also counts what it may learn."
 
 
 def logged_decision(state: State, attempt: Attempt) -> PastDecision:
@@ -223,10 +224,10 @@ def _views(said: Advice, arm: int, view: View) -> tuple[ExpertView, ...]:
     return (*found, ExpertView("curves", place, len(visited), None, None, len(visited)))
 
 
-def _place(liked: FloatArray, arms: IntArray, arm: int) -> int | None:
+def _place(scores: FloatArray, arms: IntArray, arm: int) -> int | None:
     """Place of an arm, 1 for the highest score; None if it is not among them."""
-    own = liked[arms == arm]
-    return None if not len(own) else 1 + int((liked > own[0]).sum())
+    own = scores[arms == arm]
+    return None if not len(own) else 1 + int((scores > own[0]).sum())
 
 
 def _known(value: float) -> float | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bhpt.beliefs.predictor import Ends, Predictor
+from bhpt.beliefs.predictor import Ends, Predictor, doubling_horizons
 from bhpt.domain import FloatArray, IntArray, Memory, View
 from bhpt.reports.worlds import look_at
 from bhpt.study import State
@@ -76,7 +76,7 @@ def _fans(state: State, predictor: Predictor, view: View, assumed: float) -> Fan
     if not len(arms):
         return None
     arms = arms[np.argsort(mean[arms], kind="stable")]
-    ladder = _ladder(int(view.horizon.max()))
+    ladder = doubling_horizons(int(view.horizon.max()))
     losses = np.stack([_rung(ends, view, arms, units) for units in ladder], axis=1)
     # paths never rise: an earlier rung is no better than a later one, and the last is the end
     losses = np.maximum.accumulate(losses[:, ::-1], axis=1)[:, ::-1]
@@ -95,9 +95,3 @@ def _rung(ends: Ends, view: View, arms: IntArray, units: int) -> FloatArray:
     reached = ends.within(np.minimum(units, view.horizon)).quantiles(PROBABILITIES)
     found: FloatArray = reached[:, arms].T
     return found
-
-
-def _ladder(longest: int) -> IntArray:
-    """Further units at which fans are predicted: none, powers of two, and the longest horizon."""
-    powers = 2 ** np.arange(int(np.log2(longest)) + 1)
-    return np.unique([0, *powers, longest])

@@ -65,7 +65,7 @@ def words(text: str, option: str) -> tuple[str, ...]:
     """What a person listed with commas, each once."""
     words = tuple(word.strip() for word in text.split(",") if word.strip())
     if not words:
-        raise Misuse(f"{option} names nothing")
+        raise Misuse(f"{option} names nothing: list one or more, separated by commas")
     return tuple(dict.fromkeys(words))
 
 

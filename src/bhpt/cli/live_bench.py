@@ -1,6 +1,5 @@
 """`bhpt bench live`: policies and other tuners on real, cheap trainings with open spaces."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +11,7 @@ from bhpt.bench.live.benchmark import LivePlan, regressions, run_live, standings
 from bhpt.bench.live.jobs import JOBS
 from bhpt.bench.live.predictions import LivePredictions, honesty
 from bhpt.bench.live.table import LiveRow
+from bhpt.bench.peers.environments import to_stderr
 from bhpt.cli.bench import words
 
 _POLICIES = "default,asha,asha-stop,random,optuna,smac"
@@ -34,7 +34,7 @@ def live(
     names = words(jobs, "--jobs") if jobs else tuple(job.name for job in JOBS)
     listed = words(policies, "--policies"), words(budgets, "--budgets")
     plan = LivePlan(names, *listed, seeds, workers, first)
-    rows = run_live(plan, out, _tell, _progress)
+    rows = run_live(plan, out, to_stderr, _progress)
     table = Table("budget", "policy", "mean rank", "runs", box=None)
     for place in standings(rows):
         table.add_row(place.budget, place.policy, f"{place.rank:.2f}", str(place.runs))
@@ -52,12 +52,8 @@ def live(
         )
 
 
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
 def _progress(done: int, total: int, row: LiveRow | None) -> None:
     if row is not None:
         run = row.run
         shown = f"{run.job} {run.policy} {run.budget} seed {run.seed}: {row.loss:.4g}"
-        _tell(f"{done}/{total} {shown} in {row.seconds:.1f} s")
+        to_stderr(f"{done}/{total} {shown} in {row.seconds:.1f} s")

@@ -6,8 +6,8 @@ import typer
 from rich.text import Text
 
 from bhpt.cli.read_study import StudySnapshot, read_snapshot
+from bhpt.reports.phase import interrupted_text, phase_of
 from bhpt.reports.progress import last_failure, progress_of
-from bhpt.reports.worlds import is_spent
 from bhpt.views.consoles import page, put
 from bhpt.views.formatting import LOST, one_line, resume_command
 from bhpt.views.renderables import flights_table, standings_table, summary
@@ -50,16 +50,17 @@ def _where(seen: StudySnapshot) -> Text:
 
 def _phase(seen: StudySnapshot) -> str:
     """Whether it runs, waits to be resumed, or is done."""
-    holder = seen.lease.holder
-    if seen.is_running:
-        return f"running, held by {holder}"
-    if seen.is_running is None:
-        return f"held by {holder}, which cannot be seen from here; last event {seen.changed}"
-    ledger = seen.state.ledger
-    command = resume_command(str(seen.address))
-    if seen.state.open:
-        return f"interrupted with {len(seen.state.open)} units in flight; go on with: {command}"
-    if not is_spent(seen.state):
-        left = ledger.budget.rules.text(ledger.left)
-        return f"not running, {left} left; go on with: {command}"
-    return "done"
+    state, holder = seen.state, seen.lease.holder
+    go_on = f"go on with: {resume_command(str(seen.address))}"
+    match phase_of(state, seen.is_running):
+        case "running":
+            return f"running, held by {holder}"
+        case "held":
+            return f"held by {holder}, which cannot be seen from here; last event {seen.changed}"
+        case "interrupted":
+            return f"{interrupted_text(state)}; {go_on}"
+        case "paused":
+            left = state.ledger.budget.rules.text(state.ledger.left)
+            return f"not running, {left} left; {go_on}"
+        case "done":
+            return "done"

@@ -13,7 +13,7 @@ from rich.text import Text
 from bhpt.charts.comparison import compare
 from bhpt.cli.read_study import StoredStudy
 from bhpt.domain import Misuse
-from bhpt.reports.worlds import is_spent
+from bhpt.reports.phase import phase_of
 from bhpt.storage import Address
 from bhpt.storage.catalogue import Readers, find_studies
 from bhpt.study.new_study import NEW_STUDIES
@@ -130,13 +130,9 @@ def _row(stored: StoredStudy) -> tuple[str, ...]:
 
 def _phase(stored: StoredStudy) -> str:
     """Whether it runs, could go on, or is done."""
-    if stored.is_running:
-        return f"running: {stored.lease.holder}"
-    if stored.is_running is None:
-        return f"held by {stored.lease.holder}"
-    if stored.state.open:
-        return "interrupted"
-    return "done" if is_spent(stored.state) else "paused"
+    phase = phase_of(stored.state, stored.is_running)
+    texts = {"running": "running: {}", "held": "held by {}"}
+    return texts.get(phase, phase).format(stored.lease.holder)
 
 
 def _show_comparison(found: Mapping[str, Address]) -> None:

@@ -13,9 +13,9 @@ from bhpt.charts.parameters import Parameters, parameters_of
 from bhpt.charts.units import Units, units_of
 from bhpt.domain import Memory, Misuse
 from bhpt.policies.study_predictor import predictor_named
+from bhpt.reports.phase import Phase, interrupted_text, phase_of
 from bhpt.reports.prediction import Interval, predict_study
 from bhpt.reports.progress import progress_of
-from bhpt.reports.worlds import is_spent
 from bhpt.storage import Address, Lease, read_store
 from bhpt.storage.gc_pause import without_gc
 from bhpt.study import State
@@ -54,7 +54,7 @@ class Scene:
     """
 
     state: State
-    phase: str
+    phase: Phase
     phase_text: str
     overview: Overview
     units: Units
@@ -196,18 +196,18 @@ def _scene(state: State, lease: Lease) -> Scene:
     return Scene(state, phase, text, overview, units_of(state), arms_of(state))
 
 
-def _phase(state: State, lease: Lease, alive: bool | None) -> tuple[str, str]:
+def _phase(state: State, lease: Lease, alive: bool | None) -> tuple[Phase, str]:
     """Whether a study runs, as a word and as a text."""
-    if alive:
-        return "running", f"running, held by {lease.holder}"
-    if alive is None:
-        return "held", f"held by {lease.holder}, which cannot be seen from here"
-    if state.open:
-        return "interrupted", f"interrupted with {len(state.open)} units in flight"
-    ledger = state.ledger
-    if not is_spent(state):
-        return "paused", f"not running, {ledger.budget.rules.text(ledger.left)} left"
-    return "done", "done: the budget is spent"
+    phase = phase_of(state, alive)
+    left = state.ledger.budget.rules.text(state.ledger.left)
+    texts: dict[Phase, str] = {
+        "running": f"running, held by {lease.holder}",
+        "held": f"held by {lease.holder}, which cannot be seen from here",
+        "interrupted": interrupted_text(state),
+        "paused": f"not running, {left} left",
+        "done": "done: the budget is spent",
+    }
+    return phase, texts[phase]
 
 
 class Pace:

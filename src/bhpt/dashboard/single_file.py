@@ -19,17 +19,12 @@ _PRELOAD = '<link rel="preload" href="/static/{}" as="script">\n'
 _SCRIPT = '<script src="/static/{}" defer></script>\n'
 
 
-def report_page(feed: StudyFeed, made: datetime | None = None) -> str:
-    """The dashboard of a study as it stands, as one file.
-
-    Args:
-        feed: The study.
-        made: When the report is made; now if None.
-    """
+def report_page(feed: StudyFeed) -> str:
+    """The dashboard of a study as it stands, as one file."""
     style = assets.read(assets.STYLE)
     scripts = [_inline(assets.read(name)) for name in assets.SCRIPTS]
     scripts.append(_inline(assets.plotly_script()))
-    data = text_of(_content(feed, made or datetime.now(UTC)))
+    data = text_of(_content(feed, datetime.now(UTC)))
     page = assets.page().replace(_LINK.format(assets.STYLE), "")
     page = page.replace(_PRELOAD.format(assets.PLOTLY), "")
     for name in assets.SCRIPTS:

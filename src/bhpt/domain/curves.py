@@ -9,6 +9,7 @@ Notation:
     K  arms, T  epochs of the common grid, V  visited arms, N  reported units.
 """
 
+import hashlib
 import math
 from bisect import insort
 from collections.abc import Sequence
@@ -332,6 +333,19 @@ class Curves:
     def visited_after(self, reports: int) -> int:
         """How many arms had been visited after the first `reports` units."""
         return int(self.reports[:reports, 0].max(initial=-1)) + 1
+
+    def digest(self, *told: object) -> bytes:
+        """Identifies all that was observed, in its order, and what else a result follows from.
+
+        Args:
+            told: Arrays, which count by their bytes, and values, which count by their `repr`.
+        """
+        parts = hashlib.blake2b(digest_size=16)
+        seen = self.losses[:, : self.longest][self.observed]
+        for one in (self.visited, self.reports, seen, self.epochs, *told):
+            array = isinstance(one, np.ndarray)
+            parts.update(np.ascontiguousarray(one).tobytes() if array else repr(one).encode())
+        return parts.digest()
 
     def only(self, arms: IntArray) -> "Curves":
         """The curves of some arms alone, numbered anew in the given order.

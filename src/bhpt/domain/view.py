@@ -106,6 +106,13 @@ class View:
         return -(-epochs // self.unit)
 
     @cached_property
+    def epochs_with_flights(self) -> IntArray:
+        """Epochs that each arm has once its unit in flight is done, [K]."""
+        epochs = self.curves.count_by_arm.copy()
+        epochs[self.pending] = np.minimum(epochs[self.pending] + self.unit, self.curves.epochs)
+        return epochs
+
+    @cached_property
     def barred(self) -> BoolArray:
         """Arms that may not start a unit and have none in flight, [K]."""
         if self.startable is None:

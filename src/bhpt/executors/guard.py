@@ -55,10 +55,7 @@ def fork_worker(descriptor: int) -> None:
         _adopt_orphans()  # not inherited
         os.setpgid(0, 0)  # a signal to one group does not reach both
         return
-    for sign in (
-        signal.SIGTERM,
-        signal.SIGHUP,
-    ):  # a signal to the leader is meant for both
+    for sign in (signal.SIGTERM, signal.SIGHUP):  # to the leader, it is meant for both
         signal.signal(sign, lambda number, _: os.kill(child, number))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.close(descriptor)

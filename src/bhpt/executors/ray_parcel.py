@@ -58,8 +58,6 @@ def unpack(parcel: Parcel, generation: Path) -> None:
         DiskFull: There is no room.
         RayError: Chunks are gone with the node that had them.
     """
-    import ray
-
     if hashlib.sha256(parcel.manifest).hexdigest() != parcel.digest:
         raise ValueError("the manifest arrived damaged")
     manifest = Manifest.from_bytes(parcel.manifest)
@@ -70,15 +68,7 @@ def unpack(parcel: Parcel, generation: Path) -> None:
         for folder in manifest.folders:
             (generation / FILES / folder).mkdir(mode=0o700)
         for entry, chunks in zip(manifest.files, parcel.files, strict=True):
-            digest = hashlib.sha256()
-            path = generation / FILES / entry.path
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                for chunk in chunks:
-                    content = ray.get(chunk)
-                    digest.update(content)
-                    file.write(content)
-            if digest.hexdigest() != entry.sha256:
+            if _write_file(generation / FILES / entry.path, chunks) != entry.sha256:
                 raise ValueError(f"{entry.path!r} arrived damaged")
         write_private(generation / MANIFEST, parcel.manifest)
         paths = (*manifest.folders, *(entry.path for entry in manifest.files))
@@ -94,3 +84,17 @@ def _put_file(path: Path) -> "tuple[ObjectRef[bytes], ...]":
         while content := file.read(_CHUNK):
             chunks.append(ray.put(content))
     return tuple(chunks)
+
+
+def _write_file(path: Path, chunks: "tuple[ObjectRef[bytes], ...]") -> str:
+    """Write a new file from its chunks; the digest of what was written."""
+    import ray
+
+    digest = hashlib.sha256()
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        for chunk in chunks:
+            content = ray.get(chunk)
+            digest.update(content)
+            file.write(content)
+    return digest.hexdigest()

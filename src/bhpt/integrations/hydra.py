@@ -62,8 +62,10 @@ def _plain(choice: object) -> object:
 def _range(key: str, sweep: RangeSweep) -> object:
     """Whole numbers in steps, or a list with an order."""
     values = list(_values(sweep))
-    if not values or len(values) > _MOST_VALUES:
-        raise Misuse(f"{key}: a range of {len(values)} values cannot be searched")
+    if not values:
+        raise Misuse(f"{key}: this range has no values: let its end lie above its start")
+    if len(values) > _MOST_VALUES:
+        raise Misuse(f"{key}: this range has over {_MOST_VALUES} values: use interval() instead")
     log = "log" in sweep.tags
     whole = all(isinstance(value, int) for value in values)
     if whole and (log or sweep.step == 1) and len(values) > 1:

@@ -1,7 +1,9 @@
 """Keras 3: `fit` reports each epoch, and goes on with the model that was saved.
 
+```python
 model = last_model() or build(config)
 model.fit(data, validation_data=held_out, epochs=FOREVER, callbacks=[Reporter()])
+```
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,9 @@
 """LightGBM: rounds of boosting as epochs, continued where they stopped.
 
+```python
 lightgbm.train(params, data, num_boost_round=FOREVER, valid_sets=[held_out],
-init_model=last_model(), callbacks=[reporter(rounds=10)])
+               init_model=last_model(), callbacks=[reporter(rounds=10)])
+```
 """
 
 from collections.abc import Callable

@@ -1,7 +1,9 @@
 """Lightning: a callback that reports each epoch, and the checkpoint to go on from.
 
+```python
 trainer = Trainer(max_epochs=FOREVER, callbacks=[Reporter()], enable_checkpointing=False)
 trainer.fit(model, data, ckpt_path=last_checkpoint())
+```
 """
 
 from pathlib import Path

@@ -5,7 +5,8 @@ more iterations of an estimator with `warm_start`, or one whole `fit` of any oth
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -78,71 +79,92 @@ class BudgetedSearchCV(BaseSearchCV):  # type: ignore[misc]
         """Search; `params` are handed to `fit` or `partial_fit`."""
         X, y = indexable(X, y)
         scorer = check_scoring(self.estimator, scoring=self.scoring)
-        folds = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
-        splits = list(folds.split(X, y))
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        steps = self.max_epochs if _Steps.of(self.estimator, self.step).can_go_on else 1
-        study = Study(
+        splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        folds = _Folds(X, y, tuple(splitter.split(X, y)), _labels(self.estimator, y), params)
+        study = self._study()
+        models: dict[int, list[_Steps]] = {}
+        while (unit := study.ask()) is not None:
+            if unit.arm not in models:
+                models[unit.arm] = [self._new(unit.config) for _ in folds.splits]
+            study.tell(unit, [folds.step(models[unit.arm], scorer) for _ in range(unit.epochs)])
+        self.scorer_, self.multimetric_ = scorer, False
+        self.n_splits_ = len(folds.splits)
+        self._keep(study)
+        if self.refit:
+            self._refit(folds)
+        return self
+
+    def _study(self) -> Study:
+        """The study that is searched."""
+        return Study(
             self.space,
             self.budget,
-            max_epochs=steps,
-            seed=seed,
+            max_epochs=self.max_epochs if _Steps.of(self.estimator, self.step).can_go_on else 1,
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
             policy=self.policy,
             metric="score",
             mode="max",
         )
-        arms: dict[int, list[_Steps]] = {}
-        while (unit := study.ask()) is not None:
-            models = arms.setdefault(unit.arm, [self._new(unit.config) for _ in splits])
-            scores = []
-            for _ in range(unit.epochs):
-                for model, (train, _test) in zip(models, splits, strict=True):
-                    model.advance(*_rows(X, y, train), _labels(self.estimator, y), params)
-                held_out = (_rows(X, y, test) for _train, test in splits)
-                each = [
-                    scorer(model.estimator, *rows)
-                    for model, rows in zip(models, held_out, strict=True)
-                ]
-                scores.append(float(np.mean(each)))
-            study.tell(unit, scores)
-        return self._finish(study, X, y, params, splits, scorer)
 
     def _new(self, config: Mapping[str, object]) -> "_Steps":
         return _Steps.of(clone(self.estimator).set_params(**config), self.step)
 
-    def _finish(
-        self,
-        study: Study,
-        X: Any,  # noqa: ANN401  # scikit-learn's
-        y: Any,  # noqa: ANN401
-        params: Mapping[str, Any],
-        splits: list[Any],
-        scorer: object,
-    ) -> "BudgetedSearchCV":
-        """Keep what was found, and train it on all data."""
+    def _keep(self, study: Study) -> None:
+        """Keep what was found."""
         best = study.state.best
         if best is None:
             raise Misuse("no configuration has a finite score: look at the estimator and the data")
-        self.scorer_, self.multimetric_ = scorer, False
-        self.n_splits_ = len(splits)
         self.best_params_ = dict(study.state.configs[best.arm])
         self.best_score_, self.best_epoch_ = study.best_loss, best.epoch
         self.best_index_ = list(study.state.tried).index(best.arm)
         self.curves_ = [_curve(study, arm) for arm in study.state.tried]
         self.spent_ = study.state.ledger.used
         self.cv_results_ = _results(study, self.curves_)
-        if self.refit:
-            model = self._new(self.best_params_)
-            for _ in range(best.epoch):
-                model.advance(X, y, _labels(self.estimator, y), params)
-            self.best_estimator_ = model.estimator
-            if hasattr(self.best_estimator_, "feature_names_in_"):
-                self.feature_names_in_ = self.best_estimator_.feature_names_in_
-        return self
+
+    def _refit(self, folds: "_Folds") -> None:
+        """Train the best configuration on all data."""
+        model = self._new(self.best_params_)
+        for _ in range(self.best_epoch_):
+            model.advance(folds.X, folds.y, folds.labels, folds.params)
+        self.best_estimator_ = model.estimator
+        if hasattr(self.best_estimator_, "feature_names_in_"):
+            self.feature_names_in_ = self.best_estimator_.feature_names_in_
 
     def _run_search(self, evaluate_candidates: object) -> None:
         """Not used: configurations are not evaluated as a whole."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class _Folds:
+    """The data of a search and how it is split.
+
+    Attributes:
+        X: All rows.
+        y: Their targets, if there are any.
+        splits: Rows to train on and rows to score on, of each fold.
+        labels: All classes, of a classifier.
+        params: What `fit` was given beside the data.
+    """
+
+    X: Any
+    y: Any
+    splits: tuple[tuple[Any, Any], ...]
+    labels: Any
+    params: Mapping[str, Any]
+
+    def step(self, models: "Sequence[_Steps]", scorer: Callable[..., float]) -> float:
+        """Train the model of every fold one step further; their mean score."""
+        scores = []
+        for model, (train, test) in zip(models, self.splits, strict=True):
+            model.advance(*self._rows(train), self.labels, self.params)
+            scores.append(scorer(model.estimator, *self._rows(test)))
+        return float(np.mean(scores))
+
+    def _rows(self, rows: Any) -> tuple[Any, Any]:  # noqa: ANN401  # scikit-learn's
+        """Some rows of the data, with their targets."""
+        y = None if self.y is None else _safe_indexing(self.y, rows)
+        return _safe_indexing(self.X, rows), y
 
 
 class _Steps:
@@ -188,10 +210,6 @@ class _Steps:
             if self._growing == _ITERATING:  # stopping before the end is what we want
                 warnings.simplefilter("ignore", ConvergenceWarning)
             self.estimator.fit(X, y, **params)
-
-
-def _rows(X: Any, y: Any, rows: Any) -> tuple[Any, Any]:  # noqa: ANN401  # scikit-learn's
-    return _safe_indexing(X, rows), None if y is None else _safe_indexing(y, rows)
 
 
 def _labels(estimator: Any, y: Any) -> Any:  # noqa: ANN401  # scikit-learn's

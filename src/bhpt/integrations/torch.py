@@ -1,9 +1,11 @@
 """PyTorch: everything that a training loop must save to go on exactly where it stopped.
 
+```python
 state = TrainingState(model=model, optimizer=optimizer, scheduler=scheduler)
 for epoch in state.epochs():
-...
-bhpt.report({"loss": loss}, checkpoint=state.save)
+    ...
+    bhpt.report({"loss": loss}, checkpoint=state.save)
+```
 """
 
 import random

@@ -1,7 +1,9 @@
 """XGBoost: rounds of boosting as epochs, continued where they stopped.
 
+```python
 xgboost.train(params, data, num_boost_round=FOREVER, evals=[(held_out, "valid")],
-xgb_model=last_model(), callbacks=[Reporter("valid", rounds=10)])
+              xgb_model=last_model(), callbacks=[Reporter("valid", rounds=10)])
+```
 """
 
 from pathlib import Path

@@ -88,7 +88,6 @@ class Bars:
 
     names: Sequence[str]
     lengths: Sequence[float]
-    color: str = COLORS[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from bhpt.plot.drawing import Band, Bars, Drawing, Line, Panel, Points
+from bhpt.plot.drawing import COLORS, Band, Bars, Drawing, Line, Panel, Points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,7 +79,7 @@ def _draw_points(axes: "Axes", points: Points) -> None:
 
 
 def _draw_bars(axes: "Axes", bars: Bars) -> None:
-    axes.barh([_plain(name) for name in bars.names], bars.lengths, color=bars.color)
+    axes.barh([_plain(name) for name in bars.names], bars.lengths, color=COLORS[0])
     axes.invert_yaxis()
 
 

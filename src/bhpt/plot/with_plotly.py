@@ -3,7 +3,7 @@
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from bhpt.plot.drawing import Band, Bars, Drawing, Line, Panel, Points
+from bhpt.plot.drawing import COLORS, Band, Bars, Drawing, Line, Panel, Points
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -47,7 +47,14 @@ def _trace(one: Line | Band | Points | Bars) -> dict[str, Any]:
         return _points(one)
     names = [escape(name) for name in reversed(one.names)]
     lengths = list(reversed(one.lengths))
-    return {"type": "bar", "orientation": "h", "x": lengths, "y": names, "showlegend": False}
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "x": lengths,
+        "y": names,
+        "marker": {"color": COLORS[0]},
+        "showlegend": False,
+    }
 
 
 def _line(line: Line) -> dict[str, Any]:

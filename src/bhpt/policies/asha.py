@@ -18,7 +18,8 @@ import numpy as np
 from bhpt.domain import Curves, IntArray, View
 from bhpt.policies.scheduled import Setup, UnitRequest, added_later
 
-_ETA = 3
+ETA = 3
+"""η: of a rung one arm in so many goes on."""
 
 Entry = tuple[float, int, int]
 """An arm in a rung: its loss, the number of reports before its arrival, and the arm."""
@@ -92,11 +93,11 @@ class AshaCourse:
 
     def _may_go_on(self, rung: int, entry: Entry) -> bool:
         """Whether an arm that has just arrived at a rung is not stopped there."""
-        return len(self._rungs[rung]) < _ETA or self._in_best_third(rung, entry)
+        return len(self._rungs[rung]) < ETA or self._in_best_third(rung, entry)
 
     def _in_best_third(self, rung: int, entry: Entry) -> bool:
         held = self._rungs[rung]
-        return bisect_left(held, entry) < len(held) // _ETA
+        return bisect_left(held, entry) < len(held) // ETA
 
     def _nothing_left(self) -> bool:
         """Whether all arms have been tried, and none is under way or to be promoted."""

@@ -112,7 +112,7 @@ class QValues:
     def exhausted(self) -> bool:
         """Whether ĉ needs all that is left."""
         needed = -(-int(self.ends.tau[self.top]) // self.view.unit)
-        return bool(needed >= self.view.bought(self.view.left)[self.top])
+        return bool(needed >= self.view.bought_now[self.top])
 
     def spares(self, part: float) -> bool:
         """Whether one unit less would raise the mean of ĉ's end by at most a part of its deviation.
@@ -131,7 +131,7 @@ class QValues:
     def discounted(self, part: float) -> "QValues":
         """The same with Q_t for Q, once fewer units are left than there are arms."""
         view = self.view
-        if part == 1 or view.bought(view.left)[self.top] >= view.arms:
+        if part == 1 or view.bought_now[self.top] >= view.arms:
             return self
         untried = (view.curves.count_by_arm == 0) & np.isfinite(self.values)
         best = self.ends.mean[self.top]

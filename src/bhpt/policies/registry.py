@@ -111,7 +111,9 @@ def default_with(learned: Learned) -> WholeTrainings:
 
 ENTRIES = (
     PolicyEntry(
-        "default", "learned, with a second opinion on curves", lambda: default_with(Learned())
+        "default",
+        "a trained network, what names tell, a second opinion on curves",
+        lambda: default_with(Learned()),
     ),
     PolicyEntry("learned", "a network trained on many studies", Learned),
     PolicyEntry(
@@ -132,7 +134,7 @@ ENTRIES = (
     ),
     PolicyEntry(
         "plans",
-        "d units to each of m arms, then commit",
+        "plans of several units for several arms, then commit",
         lambda: NarrowedPolicy(Plans(wary_belief())),
     ),
     PolicyEntry(
@@ -142,25 +144,37 @@ ENTRIES = (
     ),
     PolicyEntry(
         "bhpt-eps-shapes",
-        "bhpt-eps, likewise",
+        "bhpt-eps, each arm with a shape of its own",
         lambda: NarrowedPolicy(Bhpt(shapes_belief(), epsilon=0.5, looks=0.5)),
     ),
     PolicyEntry(
-        "next-unit-shapes", "next-unit, likewise", lambda: NarrowedPolicy(NextUnit(shapes_belief()))
+        "next-unit-shapes",
+        "next-unit, each arm with a shape of its own",
+        lambda: NarrowedPolicy(NextUnit(shapes_belief())),
     ),
-    PolicyEntry("plans-shapes", "plans, likewise", lambda: NarrowedPolicy(Plans(shapes_belief()))),
+    PolicyEntry(
+        "plans-shapes",
+        "plans, each arm with a shape of its own",
+        lambda: NarrowedPolicy(Plans(shapes_belief())),
+    ),
     PolicyEntry("random", "random arms, each to the end", lambda: Scheduled(random_search)),
-    PolicyEntry("hyperband", "η = 3, promotions resume", lambda: Scheduled(hyperband)),
+    PolicyEntry("hyperband", "Hyperband, η = 3; promoted arms go on", lambda: Scheduled(hyperband)),
     PolicyEntry(
         "sh", "successive halving sized to the budget", lambda: Scheduled(successive_halving)
     ),
     PolicyEntry("asha", "asynchronous successive halving", lambda: Scheduled(asha)),
     PolicyEntry(
-        "asha-stop", "the same, stopping instead of promoting", lambda: Scheduled(stopping_asha)
+        "asha-stop",
+        "asha, stopping arms instead of promoting them",
+        lambda: Scheduled(stopping_asha),
     ),
-    PolicyEntry("i-epoch", "1-Epoch: try, then the best to the end", lambda: Scheduled(i_epoch(1))),
-    PolicyEntry("2-epoch", "the same with 2 units each", lambda: Scheduled(i_epoch(2))),
-    PolicyEntry("5-epoch", "the same with 5 units each", lambda: Scheduled(i_epoch(5))),
+    PolicyEntry(
+        "i-epoch",
+        "one unit for each arm it tries, then the best to the end",
+        lambda: Scheduled(i_epoch(1)),
+    ),
+    PolicyEntry("2-epoch", "i-epoch with two units for each", lambda: Scheduled(i_epoch(2))),
+    PolicyEntry("5-epoch", "i-epoch with five units for each", lambda: Scheduled(i_epoch(5))),
 )
 BENCHMARK_ONLY = (
     "q-alone",
@@ -210,7 +224,7 @@ def make_rule(name: str) -> Policy:
 
     `default:FOLDER`, `learned:FOLDER` and `nameless:FOLDER` decide with the weights `policy.npz`,
     `ends.npz` and `names.npz` in a folder, such as those of networks that have never seen the
-    tasks of a benchmark, and with `finisher.npz` if it has one.
+    tasks of a benchmark, and with `picker.npz` if it has one.
 
     Raises:
         Misuse: No policy that people tune with has this name.

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from bhpt.domain import IntArray
-from bhpt.policies.asha import AshaCourse
+from bhpt.policies.asha import ETA, AshaCourse
 from bhpt.policies.rungs import Board, NextRung, Rung, RungCourse
 from bhpt.policies.scheduled import Course, Schedule, Setup
 
@@ -37,21 +37,21 @@ def _random_search(setup: Setup) -> Course:
     return RungCourse(setup, Rung(order, setup.units, why, _the_end, _the_end))
 
 
-def ladder(units: int, eta: int = 3) -> list[int]:
+def ladder(units: int) -> list[int]:
     """1, η, η², .. and the last unit itself."""
     levels = [1]
-    while levels[-1] * eta < units:
-        levels.append(levels[-1] * eta)
+    while levels[-1] * ETA < units:
+        levels.append(levels[-1] * ETA)
     return levels if levels[-1] == units else [*levels, units]
 
 
-def halving_rungs(budget: int, arms: int, units: int, eta: int = 3) -> list[RungSize]:
+def halving_rungs(budget: int, arms: int, units: int) -> list[RungSize]:
     """Rungs of the widest successive halving that the budget can pay; one arm at least."""
-    levels = ladder(min(units, budget), eta)
+    levels = ladder(min(units, budget))
     steps = np.diff([0, *levels])
 
     def sizes(n: int) -> list[int]:
-        return [max(1, n // eta**i) for i in range(len(levels))]
+        return [max(1, n // ETA**i) for i in range(len(levels))]
 
     paid = bisect_right(range(1, arms + 1), budget, key=lambda n: int(np.dot(sizes(n), steps)))
     return list(zip(sizes(max(1, paid)), levels, strict=True))
@@ -93,14 +93,14 @@ def _successive_halving(setup: Setup) -> Course:
     return RungCourse(setup, climb(arms, rungs, "successive halving", leftovers))
 
 
-def brackets(units: int, eta: int = 3) -> list[list[RungSize]]:
+def brackets(units: int) -> list[list[RungSize]]:
     """Hyperband's brackets, widest first."""
-    s_max = int(np.floor(np.log(units) / np.log(eta) + 1e-9))
+    s_max = int(np.floor(np.log(units) / np.log(ETA) + 1e-9))
     made = []
     for s in range(s_max, -1, -1):
-        n = int(np.ceil((s_max + 1) / (s + 1) * eta**s - 1e-9))
+        n = int(np.ceil((s_max + 1) / (s + 1) * ETA**s - 1e-9))
         made.append(
-            [(max(1, n // eta**i), max(1, round(units * eta ** (i - s)))) for i in range(s + 1)]
+            [(max(1, n // ETA**i), max(1, round(units * ETA ** (i - s)))) for i in range(s + 1)]
         )
     return made
 

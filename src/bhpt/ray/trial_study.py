@@ -6,7 +6,7 @@ trains epochs again, and each of them is charged.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -72,21 +72,14 @@ class TrialStudy:
     Args:
         plan: What it is created with.
         first: The configuration of the first trial.
-        clock: Seconds, monotonic.
     """
 
-    def __init__(
-        self,
-        plan: TrialPlan,
-        first: Mapping[str, object],
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, plan: TrialPlan, first: Mapping[str, object]) -> None:
         self._plan = plan
         self._journal = _journal(plan, first)
         self._policy = make_policy(plan.policy) if isinstance(plan.policy, str) else plan.policy
         self._memory = Memory()
-        self._clock = clock
-        self._zero = clock() - self.state.clock
+        self._zero = time.monotonic() - self.state.clock
         self._arm_of: dict[str, int] = {}
         self._trial_of: dict[int, str] = {}
         self._ended: set[str] = set()
@@ -229,7 +222,7 @@ class TrialStudy:
         return found.decided.arm
 
     def _now(self) -> float:
-        return self._clock() - self._zero
+        return time.monotonic() - self._zero
 
     def _record(self, *events: Event) -> None:
         self._journal.record(*events)

@@ -18,7 +18,6 @@ Notation:
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -203,10 +202,10 @@ class Worlds:
     paths: FloatArray
     gain_trust: "GainTrust"
 
-    @cached_property
+    @property
     def counts(self) -> IntArray:
         """Epochs that each arm has, units in flight included, [K]."""
-        return counts_with_flights(self.view)
+        return self.view.epochs_with_flights
 
     def chance(self, left: float | None, looked: tuple[View, Prospects] | None) -> "Chance":
         """What a budget makes possible.
@@ -381,10 +380,3 @@ def _candidates(view: View, ends: Ends, most: int) -> IntArray:
     _, first = np.unique(arms[known], return_index=True)
     candidates: IntArray = arms[known][np.sort(first)]
     return candidates
-
-
-def counts_with_flights(view: View) -> IntArray:
-    """Epochs that each arm has once its unit in flight is done, [K]."""
-    counts = view.curves.count_by_arm.copy()
-    counts[view.pending] = np.minimum(counts[view.pending] + view.unit, view.curves.epochs)
-    return counts

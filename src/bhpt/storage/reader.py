@@ -87,13 +87,10 @@ class Reader(Closing):
         with without_gc():
             return [event for event, _ in self.stream(after)]
 
-    def read_recorded(self, after: int = 0) -> list[tuple[Event, str]]:
-        """Events with the wall-clock time (ISO 8601, UTC) at which they were written."""
-        return list(self.stream(after))
-
     def stream(self, after: int = 0) -> Iterator[tuple[Event, str]]:
-        """The same one by one: a long study is never in memory as rows and as events at once.
+        """Events one by one, each with the wall-clock time (ISO 8601, UTC) at which it was written.
 
+        A long study is never in memory as rows and as events at once.
         All of them are of one moment. The study must not be written to by this process before
         the last one was taken.
         """

@@ -52,7 +52,7 @@ class StoreContract(EventLogContract):
             store.append([*notes("a", "b"), odd], 2)
         with read_store(address) as reader:
             assert reader.read(after=2) == [*notes("a", "b"), odd]
-            assert [recorded[:2] for _, recorded in reader.read_recorded()] == ["20"] * 5
+            assert [recorded[:2] for _, recorded in reader.stream()] == ["20"] * 5
 
     def test_the_same_append_again_is_no_error(self, new_address: NewAddress) -> None:
         """The answer to the first try may have been lost."""

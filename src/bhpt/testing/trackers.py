@@ -79,12 +79,10 @@ class TrackerContract:
         assert len(found) == len(state.curves.visited)
 
 
-def study_to_track(epochs: int = 9) -> Study:
+def study_to_track() -> Study:
     """A study of three arms that reports a metric that rises and another one."""
     configs = [dict(config) for config in CONFIGS]
-    return Study(
-        configs, f"{epochs} epochs", max_epochs=3, policy="random", metric="acc", mode="max"
-    )
+    return Study(configs, "9 epochs", max_epochs=3, policy="random", metric="acc", mode="max")
 
 
 def _about(state: State) -> TrackedStudy:

@@ -11,7 +11,6 @@ faster than that, all is done again.
 """
 
 import os
-import re
 import shutil
 import tarfile
 import tempfile
@@ -26,7 +25,7 @@ from bhpt.checkpoints.manifest import is_whole
 from bhpt.storage import Address, copy_store, read_store
 from bhpt.study import State
 from bhpt.tuning.checkpoint_place import place_of
-from bhpt.tuning.folder import StudyFolder, best_name, logged_checkpoints
+from bhpt.tuning.folder import StudyFolder, best_name, logged_checkpoints, path_part
 from bhpt.tuning.folder_mark import FolderMark
 from bhpt.tuning.ownership import WrongFolder, refuse_behind, refuse_wrong_place
 
@@ -177,4 +176,4 @@ def _keep_whole(folder: StudyFolder, state: State) -> int:
 def _file_name(address: Address) -> str:
     if address.file is not None:
         return address.file.name
-    return re.sub(r"[^A-Za-z0-9_-]", "_", address.study)[:60] + ".db"
+    return f"{path_part(address.study)}.db"

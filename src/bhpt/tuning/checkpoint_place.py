@@ -1,15 +1,11 @@
 """Where a study's checkpoints lie: in its folder, or at an fsspec path."""
 
-import re
-
 from bhpt.checkpoints import CheckpointPlace, LocalFolder, RemoteFolder
 from bhpt.checkpoints.remote_folder import is_remote, refuse_bad_url
 from bhpt.domain import Misuse
 from bhpt.storage import Address
 from bhpt.study import State
-from bhpt.tuning.folder import StudyFolder, logged_checkpoints
-
-_LONGEST_NAME = 60
+from bhpt.tuning.folder import StudyFolder, logged_checkpoints, path_part
 
 
 def refuse_bad_path(wanted: str | None) -> None:
@@ -58,5 +54,4 @@ def place_of(path: str, folder: StudyFolder, identity: str) -> CheckpointPlace:
 
 def _name(address: Address) -> str:
     """What the study is called, as a part of a path."""
-    name = address.study if address.file is None else address.file.stem
-    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:_LONGEST_NAME]
+    return path_part(address.study if address.file is None else address.file.stem)

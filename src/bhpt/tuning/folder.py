@@ -26,6 +26,7 @@ from bhpt.tuning.folder_mark import FolderMark
 _KEPT = re.compile(r"attempt-(\d{6,})")
 _SERVERS = Path(".bhpt")  # in the current folder: the files of studies on servers
 _LONGEST_NAME = 60
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class StudyFolder:
             linked = address.file.is_symlink()
             file = address.file.resolve() if linked else address.file
             return cls(file.with_name(f"{file.name}.files"))
-        return cls(_SERVERS / f"{_safe(address.study)[:_LONGEST_NAME]}-{identity}")
+        return cls(_SERVERS / f"{path_part(address.study)}-{identity}")
 
     @classmethod
     def find(
@@ -69,7 +70,7 @@ class StudyFolder:
     def _of_before(cls, address: Address) -> "StudyFolder":
         if address.file is not None:
             return cls(address.file.with_name(f"{address.file.name}.files"))
-        return cls(_SERVERS / _safe(address.study))
+        return cls(_SERVERS / _UNSAFE.sub("_", address.study))
 
     @property
     def checkpoints(self) -> Path:
@@ -231,9 +232,9 @@ def checkpoint_of(arm: int, saved: Saved) -> Checkpoint:
     return Checkpoint(arm, saved.generation, saved.epochs, saved.digest, saved.bytes)
 
 
-def _safe(name: str) -> str:
-    """A study's name as a part of a path."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", name)
+def path_part(name: str) -> str:
+    """A study's name as a part of a path, of any system and not too long."""
+    return _UNSAFE.sub("_", name)[:_LONGEST_NAME]
 
 
 def best_name(best: Best) -> str:

@@ -4,7 +4,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bhpt.checkpoints import PlaceAway, is_disk_full
@@ -64,7 +64,8 @@ def create(
     ):
         remember(identity, plan.trainer)
         with create_store(address, _identified(first, identity), _WRITER_PATIENCE_S) as store:
-            return _session(store, _journal(store, folder), folder, setup, executor, watch, hooks)
+            journal = _journal(store, folder)
+            return _Session(store, journal, folder, setup, executor, watch, hooks).run()
 
 
 def _identified(first: Sequence[Event], identity: str) -> list[Event]:
@@ -113,7 +114,7 @@ def go_on(
             setup.executor(folder, ledger.budget, left) as executor,
         ):
             journal = _journal(store, folder, state)
-            return _session(store, journal, folder, setup, executor, watch, hooks, more)
+            return _Session(store, journal, folder, setup, executor, watch, hooks).run(more)
 
 
 def create_or_open(where: str | Path, first: Sequence[Event]) -> Store:
@@ -200,47 +201,72 @@ def _journal(store: Store, folder: StudyFolder, known: State | None = None) -> J
     return Journal(MarkedLog(store, folder.root), known)
 
 
-def _session(
-    store: Store,
-    journal: Journal,
-    folder: StudyFolder,
-    setup: SessionSetup,
-    executor: Executor,
-    watch: Watch,
-    hooks: SessionHooks,
-    more: Budget | None = None,
-) -> Result:
-    """One session of a study, from taking it over to letting go of it."""
-    state, options = journal.state, setup.options
-    unseen = options.beat_s if store.before.holder is not None else 0.0
-    clock = max(state.clock, store.before.clock)
-    if state.ledger.budget.rules.shared:
-        clock += unseen + executor.start_s
-    if more is not None:
-        journal.record(BudgetAdded(more, clock))
-    path = path_of(store.address, store.identity(), state, options.checkpoints)
-    checkpoints = _checkpoints(store, journal, folder, path, options.checkpoint_cap)
-    study = tracked_study(store.address, store.identity(), state)
-    with tracking(hooks.trackers, study, hooks.note) as offer:
-        parts = DriverParts(
-            journal,
-            setup.policy,
-            executor,
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """One session of a study, and what it works with.
+
+    Attributes:
+        store: The study, held by this process.
+        journal: The same with the state that it folds to.
+        folder: Its files.
+        setup: The trainer, the policy, the workers and how they run.
+        executor: Runs units.
+        watch: Shows progress.
+        hooks: Callbacks, and when to end early.
+    """
+
+    store: Store
+    journal: Journal
+    folder: StudyFolder
+    setup: SessionSetup
+    executor: Executor
+    watch: Watch
+    hooks: SessionHooks
+
+    def run(self, more: Budget | None = None) -> Result:
+        """From taking the study over to letting go of it, with more budget if there is some."""
+        store, state, options = self.store, self.journal.state, self.setup.options
+        unseen = options.beat_s if store.before.holder is not None else 0.0
+        clock = self._clock(unseen)
+        if more is not None:
+            self.journal.record(BudgetAdded(more, clock))
+        path = path_of(store.address, store.identity(), state, options.checkpoints)
+        checkpoints = _checkpoints(store, self.journal, self.folder, path, options.checkpoint_cap)
+        study = tracked_study(store.address, store.identity(), state)
+        with tracking(self.hooks.trackers, study, self.hooks.note) as offer:
+            driver = Driver(self._parts(checkpoints, offer), options, clock)
+            offer(state)
+            started = _started(self.setup.workers, clock, self.folder, path)
+            status = _driven(driver, started, unseen)
+        store.verify()
+        checkpoint = checkpoints.best_checkpoint(driver.state.best)
+        return result_of(driver.state, status, str(store.address), checkpoint)
+
+    def _clock(self, unseen_s: float) -> float:
+        """The study's clock at the start; of a deadline, what nobody has seen is gone, too."""
+        state = self.journal.state
+        clock = max(state.clock, self.store.before.clock)
+        shared = state.ledger.budget.rules.shared
+        return clock + unseen_s + self.executor.start_s if shared else clock
+
+    def _parts(
+        self, checkpoints: CheckpointSession, settled: Callable[[State], None]
+    ) -> DriverParts:
+        """What the driver works with."""
+        hooks = self.hooks
+        return DriverParts(
+            self.journal,
+            self.setup.policy,
+            self.executor,
             checkpoints,
-            beat=store.renew,
-            watch=watch,
+            beat=self.store.renew,
+            watch=self.watch,
             memory=hooks.memory,
             on_unit=hooks.on_unit,
             note=hooks.note,
-            target=hooks.target(state.plan.objective),
-            settled=offer,
+            target=hooks.target(self.journal.state.plan.objective),
+            settled=settled,
         )
-        driver = Driver(parts, options, clock)
-        offer(state)
-        status = _driven(driver, _started(setup.workers, clock, folder, path), unseen)
-    store.verify()
-    checkpoint = checkpoints.best_checkpoint(driver.state.best)
-    return result_of(driver.state, status, str(store.address), checkpoint)
 
 
 def _driven(driver: Driver, session: SessionStarted, unseen_s: float) -> SessionStatus:

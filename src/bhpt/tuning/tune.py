@@ -18,7 +18,7 @@ from bhpt.study.creation import default_epochs, first_events, summarised
 from bhpt.study.new_study import new_study
 from bhpt.study.study import named_policy, policy_name
 from bhpt.trackers import Tracker, find_tracker
-from bhpt.trainers.specs import check_names, spec_of, spec_to_json
+from bhpt.trainers.specs import TrainerSpec, check_names, spec_of, spec_to_json
 from bhpt.tuning.executor_choice import ExecutorChoice, executor_maker
 from bhpt.tuning.finished_units import OnUnit
 from bhpt.tuning.options import Options
@@ -41,8 +41,7 @@ def stored(where: str | Path, if_exists: IfExists = "error") -> Keep:
             ("resume"). Then the study's budget is what it may cost altogether, and units that were
             asked for before and never told are given out again.
     """
-    if if_exists not in get_args(IfExists):
-        raise Misuse(f"if_exists {if_exists!r}: use 'error' or 'resume'")
+    _refuse_other_than(if_exists)
     return partial(create_store if if_exists == "error" else create_or_open, where)
 
 
@@ -162,10 +161,11 @@ def tune(
     """
     parsed = Budget.parse(budget, price_per_hour)
     spec = spec_of(trainer)
-    chosen = named_policy(policy) if isinstance(policy, str) else policy
-    refuse_side_by_side(chosen, workers)
-    if if_exists not in get_args(IfExists):
-        raise Misuse(f"if_exists {if_exists!r}: use 'error' or 'resume'")
+    request = _request(spec, policy, workers, executor, options, gpus_per_worker)
+    hooks = _hooks(policy, progress, watch, memory, on_unit, note, stop_when, track)
+    if request.policy is not None:
+        refuse_side_by_side(request.policy, workers)
+    _refuse_other_than(if_exists)
     if training is None:
         each = 1 if unit is None else unit
         most = default_epochs(parsed, each, space, fixed) if max_epochs is None else max_epochs
@@ -186,22 +186,13 @@ def tune(
     )
     check_names(spec, fold(first).configs)
     address = Address.parse(study if study is not None else new_study(str(spec)))
-    make = executor_maker(executor)
-    request = SessionRequest(spec, chosen, workers, make, _with_gpus(options, gpus_per_worker))
-    named = policy if isinstance(policy, str) else None
-    trackers = [find_tracker(one) for one in track]
-    hooks = SessionHooks(
-        named, progress, watch, memory or Memory(), on_unit, note or _warn, stop_when, trackers
-    )
     try:
         result = create(address, first, request, hooks)
     except Exists:
         if if_exists == "error":
             raise
         result = go_on(address, more_than_stored(address, first, parsed), request, hooks)
-    if note is None and result.status == "done" and result.why_nothing:
-        _warn(result.why_nothing)
-    return result
+    return _with_warning(result, note)
 
 
 def resume(
@@ -257,26 +248,61 @@ def resume(
         TrainerBroken: The trainer never works.
     """
     spec = None if trainer is None else spec_of(trainer)
-    chosen = named_policy(policy) if isinstance(policy, str) else policy
-    make = executor_maker(executor)
-    request = SessionRequest(spec, chosen, workers, make, _with_gpus(options, gpus_per_worker))
-    named = policy if isinstance(policy, str) else None
-    trackers = [find_tracker(one) for one in track]
-    hooks = SessionHooks(
-        named, progress, watch, memory or Memory(), on_unit, note or _warn, stop_when, trackers
-    )
     result = go_on(
         Address.parse(study),
         add_budget,
-        request,
-        hooks,
+        _request(spec, policy, workers, executor, options, gpus_per_worker),
+        _hooks(policy, progress, watch, memory, on_unit, note, stop_when, track),
         without_checkpoints=without_checkpoints,
         trust=trust,
     )
+    return _with_warning(result, note)
+
+
+def _refuse_other_than(if_exists: str) -> None:
+    if if_exists not in get_args(IfExists):
+        raise Misuse(f"if_exists {if_exists!r}: use 'error' or 'resume'")
+
+
+def _request(
+    spec: TrainerSpec | None,
+    policy: str | Policy | None,
+    workers: int | None,
+    executor: ExecutorChoice,
+    options: Options,
+    gpus: float | None,
+) -> SessionRequest:
+    """What a session is asked to run with."""
+    chosen = named_policy(policy) if isinstance(policy, str) else policy
+    given = options if gpus is None else replace(options, gpus_per_worker=gpus)
+    return SessionRequest(spec, chosen, workers, executor_maker(executor), given)
+
+
+def _hooks(
+    policy: str | Policy | None,
+    progress: bool | Mode,
+    watch: Watch | None,
+    memory: Memory | None,
+    on_unit: OnUnit | None,
+    note: Callable[[str], None] | None,
+    stop_when: float | None,
+    track: Sequence[str | Tracker],
+) -> SessionHooks:
+    """The callbacks and views of a session."""
+    return SessionHooks(
+        policy=policy if isinstance(policy, str) else None,
+        progress=progress,
+        watch=watch,
+        memory=memory or Memory(),
+        on_unit=on_unit,
+        note=note or _warn,
+        stop_when=stop_when,
+        trackers=[find_tracker(one) for one in track],
+    )
+
+
+def _with_warning(result: Result, note: Callable[[str], None] | None) -> Result:
+    """The result; one without a model is a warning where nobody is called with notes."""
     if note is None and result.status == "done" and result.why_nothing:
-        _warn(result.why_nothing)
+        warnings.warn(result.why_nothing, stacklevel=3)
     return result
-
-
-def _with_gpus(options: Options, gpus: float | None) -> Options:
-    return options if gpus is None else replace(options, gpus_per_worker=gpus)

@@ -96,21 +96,13 @@ class PlainLines:
         pressed: Counts Ctrl-C.
         write: Writes a line.
         predict: Predicts how the study and its arms end.
-        now: Monotonic time in seconds.
     """
 
-    def __init__(
-        self,
-        pressed: Presses,
-        write: Callable[[str], None],
-        predict: Predict,
-        now: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, pressed: Presses, write: Callable[[str], None], predict: Predict) -> None:
         self._pressed = pressed
         self._write = write
         self._predict = predict
-        self._now = now
-        self._clock = StudyClock(now)
+        self._clock = StudyClock()
         self._last = float("-inf")
         self._best = ""
         self._notice = ""
@@ -123,9 +115,10 @@ class PlainLines:
             self._write(notice)
         value = state.plan.objective.from_loss
         best = "" if state.best is None else loss_text(value(state.best.loss))
-        if best == self._best and self._now() - self._last < _EVERY_S:
+        now = time.monotonic()
+        if best == self._best and now - self._last < _EVERY_S:
             return  # the same best loss, and no line is due
-        self._best, self._last = best, self._now()
+        self._best, self._last = best, now
         self._write(plain_line(progress_of(state, self._clock.read(state), self._predict)))
 
 

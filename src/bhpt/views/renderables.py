@@ -83,17 +83,20 @@ def standings_table(standings: Sequence[ArmStanding], metric: str) -> Table:
     table.add_column("best arms", no_wrap=True)
     table.add_column("epochs", justify="right")
     table.add_column(metric, justify="right")
-    table.add_column("expected end (90%)", no_wrap=True)
+    predicted = any(standing.end is not None for standing in standings)
+    if predicted:
+        table.add_column("expected end (90%)", no_wrap=True)
     table.add_column("curve", no_wrap=True)
     seen = np.concatenate([standing.curve for standing in standings])
     seen = seen[np.isfinite(seen)]
     low, high = (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 0.0)
     for standing in standings:
+        end = "" if standing.end is None else interval_text(standing.end)
         table.add_row(
             f"arm {standing.arm}",
             str(standing.epochs),
             loss_text(standing.best),
-            "" if standing.end is None else interval_text(standing.end),
+            *([end] if predicted else ()),
             Text(sparkline(standing.curve, low, high, _CURVE), "green"),
         )
     return table

@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal
 from bhpt.beliefs.expected_min import best_other, deviation_of_gain, expected_min
 from bhpt.beliefs.freeze_thaw.hypers import Hypers, Structure
 from bhpt.beliefs.freeze_thaw.kernels import asymptote_covariance
-from bhpt.beliefs.shapes.belief import ShapeBelief, ShapeFit, ShapeSetting, _shape_priors
+from bhpt.beliefs.shapes.belief import ShapeBelief, ShapeFit, ShapeSetting, shape_priors
 from bhpt.beliefs.shapes.evidence import (
     StudyPrior,
     StudySetting,
@@ -384,7 +384,7 @@ def test_shapes_of_near_and_far_seen_arms_count_for_the_shapes_of_an_arm() -> No
     near = np.array([[1.0, 0.2], [0.2, 1.0], [0.5, 0.1]])
     powers = witness_powers(np.array([1.0, 1 / 8]))
     assert powers[0] == 1
-    found = _shape_priors(moment, kind, weights, near, powers, 8.0)
+    found = shape_priors(moment, kind, weights, near, powers, 8.0)
     for arm in range(3):
         counts = [0.0 if j == arm else powers[j] * (1 + 4 * near[arm, j]) for j in range(2)]
         expected = (8 * kind + counts @ weights) / (8 + sum(counts))

@@ -5,7 +5,7 @@ from typing import Self
 import numpy as np
 
 from bhpt.bench.baselines.best_played import BestPlayed
-from bhpt.bench.baselines.registry import make_policy, networks
+from bhpt.bench.baselines.registry import make_rule, networks
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import Task
 from bhpt.domain import FloatArray, IntArray, View
@@ -35,7 +35,7 @@ def _task(seed: int) -> Task:
 def test_with_a_right_predictor_it_ends_no_worse_than_the_best_of_its_policies() -> None:
     for seed in range(8):
         task = _task(seed)
-        policies = tuple(make_policy(name) for name in ("random", "asha", "sh"))
+        policies = tuple(make_rule(name) for name in ("random", "asha", "sh"))
         ends = [simulate(task, policy, 40, 0).best for policy in policies[1:]]
         chooser = BestPlayed(policies, _Oracle(task.losses), draws=2)  # type: ignore[arg-type]
         first = simulate(task, policies[0], 1, 0).arms[0]  # it decides before anything is known
@@ -47,6 +47,6 @@ def test_it_has_networks_and_a_name() -> None:
     assert networks("best-played") == networks("default") != {}
     task = _task(0)
     assert np.array_equal(
-        simulate(task, make_policy("best-played"), 3, 0).arms,
-        simulate(task, make_policy("best-played"), 3, 0).arms,
+        simulate(task, make_rule("best-played"), 3, 0).arms,
+        simulate(task, make_rule("best-played"), 3, 0).arms,
     )

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from bhpt.bench.baselines.misled import reversed_tokens
-from bhpt.bench.baselines.registry import make_policy, networks
+from bhpt.bench.baselines.registry import make_rule, networks
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import packaged
 from bhpt.policies.learned import Learned
@@ -15,7 +15,7 @@ def test_it_decides_as_the_default_does_when_told_the_opposite() -> None:
     task = packaged("vae_mnist")
     assert task.tokens is not None
     opposite = replace(task, tokens=reversed_tokens(task.tokens, Learned().weights))
-    misled, default = make_policy("misled"), make_policy("default")
+    misled, default = make_rule("misled"), make_rule("default")
     arms = simulate(task, misled, 12, 0).arms
     np.testing.assert_array_equal(arms, simulate(opposite, default, 12, 0).arms)
     assert arms[0] != simulate(task, default, 12, 0).arms[0]
@@ -23,7 +23,7 @@ def test_it_decides_as_the_default_does_when_told_the_opposite() -> None:
 
 def test_without_names_nothing_misleads() -> None:
     task = replace(packaged("vae_mnist"), tokens=None)
-    misled, default = make_policy("misled"), make_policy("default")
+    misled, default = make_rule("misled"), make_rule("default")
     np.testing.assert_array_equal(
         simulate(task, misled, 6, 0).arms, simulate(task, default, 6, 0).arms
     )

@@ -23,7 +23,7 @@ from bhpt.bench.baselines.minimiser_entropy import (
     information_gains,
     odds,
 )
-from bhpt.bench.baselines.registry import make_policy, names
+from bhpt.bench.baselines.registry import make_rule, names
 from bhpt.bench.baselines.regression import log_evidence, regress
 from bhpt.bench.baselines.rollout import make_ahead, rollout_values
 from bhpt.bench.baselines.to_the_end import finished
@@ -80,7 +80,7 @@ def test_exactly_the_budget_is_trained_and_nothing_twice(
 ) -> None:
     task = table(arms, epochs, unit, holes=holes)
     counting = CountingTable.of(task.losses)
-    run = simulate(replace(task, losses=counting), make_policy(name), budget, 1)
+    run = simulate(replace(task, losses=counting), make_rule(name), budget, 1)
     units = min(budget, arms * -(-epochs // unit))
     assert len(run.arms) == units
     assert set(counting.trained.values()) == {1}
@@ -91,14 +91,14 @@ def test_exactly_the_budget_is_trained_and_nothing_twice(
 @pytest.mark.parametrize(("arms", "epochs"), [(1, 1), (1, 3), (4, 1)])
 @pytest.mark.parametrize("name", METHODS)
 def test_the_smallest_tables(name: str, arms: int, epochs: int) -> None:
-    run = simulate(table(arms, epochs, 1), make_policy(name), 50, 0)
+    run = simulate(table(arms, epochs, 1), make_rule(name), 50, 0)
     assert len(run.arms) == arms * epochs
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_identical_arms(name: str) -> None:
     task = Task("t", np.full((5, 3), 0.5), 1.0, 1, np.zeros((5, 2)))
-    assert len(simulate(task, make_policy(name), 9, 0).arms) == 9
+    assert len(simulate(task, make_rule(name), 9, 0).arms) == 9
 
 
 class Forgetful:
@@ -108,13 +108,13 @@ class Forgetful:
         self.name = name
 
     def decide(self, view: View) -> Decision | None:
-        return make_policy(self.name).decide(view)
+        return make_rule(self.name).decide(view)
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_nothing_is_remembered_that_the_view_does_not_show(name: str) -> None:
     task = table(5, 3, 1)
-    one = simulate(task, make_policy(name), 10, 2)
+    one = simulate(task, make_rule(name), 10, 2)
     other = simulate(task, Forgetful(name), 10, 2)
     assert one.arms.tolist() == other.arms.tolist()
 
@@ -126,12 +126,12 @@ def test_one_worker_only(name: str) -> None:
         Curves.empty(4, 3), 1, 3.0, np.ones(4), task.features, 1.0, pending=np.array([1], np.int64)
     )
     with pytest.raises(Misuse, match="one worker"):
-        make_policy(name).decide(view)
+        make_rule(name).decide(view)
 
 
 @pytest.mark.parametrize("name", each("gp-ei", "smac"))
 def test_arms_are_trained_to_their_end_before_the_next(name: str) -> None:
-    run = simulate(table(9, 4, 1), make_policy(name), 14, 0)
+    run = simulate(table(9, 4, 1), make_rule(name), 14, 0)
     starts = run.arms.reshape(-1)[:12].reshape(3, 4)
     assert (starts == starts[:, :1]).all()
     assert len(set(run.arms.tolist())) == 4
@@ -140,7 +140,7 @@ def test_arms_are_trained_to_their_end_before_the_next(name: str) -> None:
 def test_a_missing_extra_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(smac, "find_spec", lambda _: None)
     with pytest.raises(Misuse, match=r"pip install 'bhpt\[smac\]'"):
-        make_policy("smac")
+        make_rule("smac")
 
 
 def test_failed_arms_count_as_the_worst() -> None:
@@ -237,14 +237,14 @@ def test_gp_ei_finds_a_smooth_minimum_sooner_than_chance() -> None:
     task = Task("t", ends[:, None] + np.array([[0.1, 0.0]]), 1.0, 1, x)
     found = []
     for seed in range(6):
-        run = simulate(task, make_policy("gp-ei"), 16, seed)
+        run = simulate(task, make_rule("gp-ei"), 16, seed)
         found.append(run.best)
     assert np.mean(found) < 0.002  # of 8 random arms the best is at 0.007 on average
 
 
 def test_gp_ei_first_arm_is_any() -> None:
     task = table(30, 2, 1)
-    firsts = {int(simulate(task, make_policy("gp-ei"), 1, seed).arms[0]) for seed in range(10)}
+    firsts = {int(simulate(task, make_rule("gp-ei"), 1, seed).arms[0]) for seed in range(10)}
     assert len(firsts) > 5
     assert GpEi().known is None
 
@@ -407,7 +407,7 @@ def test_fabolas_goes_on_after_units_that_it_did_not_ask_for() -> None:
         at = int(curves.count_by_arm[arm])
         curves = curves.extend(arm, task.losses[arm, at : at + 1])
     view = View(curves, 1, 4.0, np.ones(6), task.features, 1.0)
-    decided = make_policy("fabolas").decide(view)
+    decided = make_rule("fabolas").decide(view)
     assert decided is not None
     assert view.choosable[decided.arm]
 
@@ -493,6 +493,6 @@ def test_rollout_equals_brute_force(
 def test_rollout_looks_no_further_than_the_budget() -> None:
     task = table(5, 6, 1)
     view = View(Curves.empty(5, 6), 1, 1.0, np.ones(5), task.features, 1.0)
-    decided = make_policy("rollout").decide(view)
+    decided = make_rule("rollout").decide(view)
     assert decided is not None
     assert "1 units ahead" in decided.explanation.why

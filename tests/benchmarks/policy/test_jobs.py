@@ -1,6 +1,7 @@
 """Tables of jobs: what is drawn, trained and unpacked is what `bhpt bench` reads."""
 
 import tarfile
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 
@@ -10,8 +11,10 @@ from benchmarks.policy.folds import FOUR, TWO, kinds_listed
 from benchmarks.policy.jobs.__main__ import KINDS, made
 from benchmarks.policy.jobs.job import write_table
 from benchmarks.policy.jobs.ranges import Axis, draw_configs, draw_names, draw_ranges, renamed
-from benchmarks.policy.tables import kinds, pack, rounded, tells_something, unpack
+from benchmarks.policy.tables import HERE as TABLES
+from benchmarks.policy.tables import kinds, members, pack, rounded, tells_something, unpack
 
+from bhpt.bench.left_out_kinds import drawn_of
 from bhpt.bench.tasks import from_pair
 from bhpt.domain import Misuse
 
@@ -32,6 +35,14 @@ CHEAP = (
     "annealing",
     "strategies",
     "forest",
+    "elastic_net",
+    "online_linear",
+    "support_vectors",
+    "clusters",
+    "neighbour_map",
+    "gradient_boosting",
+    "xgboost_sklearn",
+    "fast_text",
 )
 DEEP = (
     "gan",
@@ -49,6 +60,21 @@ DEEP = (
     "recurrent",
     "tabular_transformer",
     "adapters",
+    "plain_cnn",
+    "residual_network",
+    "vision_transformer",
+    "text_classification",
+    "sequence_labelling",
+    "speech",
+    "series_transformer",
+    "tabular_network",
+    "beta_vae",
+    "deep_q",
+    "actor_critic",
+    "continuous_control",
+    "seq2seq",
+    "masked_words",
+    "preferences",
 )
 
 
@@ -136,6 +162,18 @@ def test_ranges_lie_within_the_outer_interval_and_hold_different_values(seed: in
     assert len({tuple(config.values()) for config in configs}) == len(configs)
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_a_badly_centred_range_stays_within_the_outer_interval(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    axes = (
+        Axis("dropout", (0.0, 0.1), (0.0, 0.8), always=True),
+        Axis("noise", (0.05, 0.3), (0.0, 3.0), always=True),
+        Axis("layers", (2, 4), (1, 40), whole=True, always=True),
+    )
+    for one, axis in zip(draw_ranges(rng, axes), axes, strict=True):
+        assert axis.outer[0] <= one.low < one.high <= axis.outer[1]
+
+
 def test_every_kind_is_known_by_its_name() -> None:
     assert len(KINDS) >= 8
 
@@ -145,6 +183,19 @@ def test_the_tables_of_a_kind_can_be_unpacked_and_read(tmp_path: Path) -> None:
     names = sorted(file.stem for file in tmp_path.glob("*.npz"))
     assert len(names) == count > 10
     assert from_pair(tmp_path, names[0]).kind == "grokking"
+
+
+def test_the_tables_that_results_are_from_stay() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "results.md").read_text(encoding="utf-8")
+    command = text[text.index("bhpt bench kinds") :].replace("\\\n", "").split()
+    judged = command[command.index("--kinds") + 1].split(",")
+    drawn: list[str] = []
+    for kind in judged:
+        with tarfile.open(TABLES / f"{kind}.tar.xz") as archive:
+            names = [name.removesuffix(".npz") for name in archive.getnames() if "npz" in name]
+        drawn += drawn_of(names, 12)
+    assert len(drawn) == 504
+    assert sha256(" ".join(sorted(drawn)).encode()).hexdigest()[:16] == "5c44eb44de9d4e8c"
 
 
 def test_there_are_tables_of_many_kinds() -> None:
@@ -171,6 +222,23 @@ def test_tables_are_packed_by_kind_and_come_back(tmp_path: Path) -> None:
     task = from_pair(again, "toy_000")
     assert task.kind == "toy"
     np.testing.assert_allclose(task.losses, loss[:, 1:], rtol=1 / 8192)
+
+
+def test_tables_that_are_added_leave_an_archive_as_it_is(tmp_path: Path) -> None:
+    loss = np.random.default_rng(0).lognormal(size=(9, 6)).astype(np.float32)
+    loss[:, 0] = 5.0
+    configs = [{"lr": float(at + 1)} for at in range(9)]
+    words = {"metric": "loss", "kind": "toy", "how": "by hand"}
+    for name, numbers in (("first", (0, 1)), ("second", (1, 2))):
+        (tmp_path / name).mkdir()
+        for number in numbers:
+            write_table(tmp_path / name, f"toy_{number:03d}", words, configs, loss * len(name))
+    assert pack(tmp_path / "first", tmp_path) == {"toy": 2}
+    held = members(tmp_path / "toy.tar.xz")
+    assert pack(tmp_path / "second", tmp_path, beside=True) == {"toy": 3}
+    now = members(tmp_path / "toy.tar.xz")
+    assert {name: now[name] for name in held} == held
+    assert {*now} - {*held} == {"toy_002.npz", "toy_002.json"}
 
 
 def test_losses_are_rounded_to_a_part_in_8192_and_not_finite_ones_stay() -> None:

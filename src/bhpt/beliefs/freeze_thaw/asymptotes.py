@@ -145,6 +145,7 @@ def condition(
     visited: IntArray,
     information: FloatArray,
     gamma: FloatArray,
+    *,
     known: Asymptotes | None = None,
     room: int = 0,
     likeness: FloatArray | None = None,
@@ -164,42 +165,67 @@ def condition(
         likeness: Correlation of every arm's configuration with those of the visited ones, [K, V],
             if it is known already; it only saves work, and only where there are few arms.
     """
-    arms = len(features)
     centred = gamma - hypers.mean * information
-    mean = np.full(arms, hypers.mean, float)
+    mean = np.full(len(features), hypers.mean, float)
     if not structure.correlated:
-        variance = np.full(arms, hypers.amplitude**2, float)
+        variance = np.full(len(features), hypers.amplitude**2, float)
         variance[visited] /= 1 + hypers.amplitude**2 * information
         mean[visited] += variance[visited] * centred
         return Asymptotes(mean, variance, None, structure, hypers, features)
     q = np.sqrt(information)
-    few = len(visited) * arms <= _BLOCK
-    cross = None
-    if likeness is not None and few:
-        shared = hypers.amplitude**2 * hypers.rho * likeness.T
-        cross = _with_own(hypers, shared, visited, np.arange(arms), arms)
-    among = (
-        _prior(structure, hypers, features, visited, visited)
-        if cross is None
-        else cross[:, visited]
-    )
-    inner = np.eye(len(visited)) + q[:, None] * among * q
-    factor = cholesky(inner) if len(visited) else inner
-    # C γ = K_x q A⁻¹ (γ / q): no difference of large numbers, however small the noise
-    weights = solve_lower(factor, centred / q)
-    if few:
-        informed = Informed(visited, factor, q)
-        if cross is None:
-            cross = _prior(structure, hypers, features, visited, np.arange(arms))
-        reduction = solve_lower(factor, q[:, None] * cross)
-        mean += reduction.T @ weights
-        variance = hypers.amplitude**2 - np.einsum("vk,vk->k", reduction, reduction)
+    if len(visited) * len(features) <= _BLOCK:
+        among, cross = _blocks(structure, hypers, features, visited, likeness)
+        informed = Informed(visited, _factor(among, q), q)
+        mean, variance = _of_few(informed, cross, centred / q, mean, hypers)
     else:
+        among = _prior(structure, hypers, features, visited, visited)
         rows = _rows(structure, hypers, features, known, room)
-        informed = Informed(visited, factor, q, rows)
-        mean, variance = _of_many(informed, rows, weights, mean, hypers, known)
+        informed = Informed(visited, _factor(among, q), q, rows)
+        mean, variance = _of_many(informed, rows, centred / q, mean, hypers, known)
     np.maximum(variance, 0, out=variance)
     return Asymptotes(mean, variance, informed, structure, hypers, features)
+
+
+def _factor(among: FloatArray, q: FloatArray) -> FloatArray:
+    """L_A from K_x among the visited arms, [V, V]."""
+    inner: FloatArray = np.eye(len(q)) + q[:, None] * among * q
+    return cholesky(inner) if len(q) else inner
+
+
+def _blocks(
+    structure: Structure,
+    hypers: Hypers,
+    features: FloatArray,
+    visited: IntArray,
+    likeness: FloatArray | None,
+) -> tuple[FloatArray, FloatArray]:
+    """K_x among the visited arms, [V, V], and of these with all arms, [V, K]."""
+    every = np.arange(len(features))
+    if likeness is None:
+        among = _prior(structure, hypers, features, visited, visited)
+        return among, _prior(structure, hypers, features, visited, every)
+    shared = hypers.amplitude**2 * hypers.rho * likeness.T
+    cross = _with_own(hypers, shared, visited, every, len(features))
+    return cross[:, visited], cross
+
+
+def _of_few(
+    informed: Informed, cross: FloatArray, scaled: FloatArray, mean: FloatArray, hypers: Hypers
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and variance of all arms where they are few, [K] and [K].
+
+    Args:
+        informed: The visited arms.
+        cross: K_x of these with all arms, [V, K].
+        scaled: (γ - mλ) / q, [V].
+        mean: m for every arm, [K].
+        hypers: The numbers of the kernel.
+    """
+    # C γ = K_x q A⁻¹ (γ / q): no difference of large numbers, however small the noise
+    reduction = solve_lower(informed.factor, informed.root_information[:, None] * cross)
+    mean += reduction.T @ solve_lower(informed.factor, scaled)
+    variance: FloatArray = hypers.amplitude**2 - np.einsum("vk,vk->k", reduction, reduction)
+    return mean, variance
 
 
 def _rows(
@@ -218,7 +244,7 @@ def _rows(
 def _of_many(
     informed: Informed,
     rows: KernelRows,
-    weights: FloatArray,
+    scaled: FloatArray,
     mean: FloatArray,
     hypers: Hypers,
     known: Asymptotes | None,
@@ -228,14 +254,14 @@ def _of_many(
     Args:
         informed: The visited arms.
         rows: Their rows of K_x.
-        weights: L_A⁻¹ (γ - mλ) / q, [V].
+        scaled: (γ - mλ) / q, [V].
         mean: m for every arm, [K].
         hypers: The numbers of the kernel.
         known: As for `condition`.
     """
     q, factor, visited = informed.root_information, informed.factor, informed.visited
     rows.keep(visited)
-    solved = solve_lower_transposed(factor, weights)
+    solved = solve_lower_transposed(factor, solve_lower(factor, scaled))
     gained = None if known is None else _gained(known, informed, len(mean))
     if known is None or gained is None:
         mean += rows.weighted(visited, (q * solved)[None])[0]

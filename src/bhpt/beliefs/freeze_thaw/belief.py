@@ -4,7 +4,6 @@
 kept in the view's memory and only save work: a study that is resumed from its log predicts alike.
 """
 
-import hashlib
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -150,8 +149,8 @@ class FreezeThaw:
             visited,
             setting.grid.information[rows.counts],
             rows.gamma,
-            known,
-            room,
+            known=known,
+            room=room,
         )
         counts = np.zeros(view.arms, np.int64)
         counts[visited] = rows.counts
@@ -179,7 +178,7 @@ class FreezeThaw:
         at = unknown.sampling.last_fit(len(view.curves.reports))
         while True:
             curves = view.curves.first(at)
-            key = _digest(curves, view)
+            key = curves.digest(view.features[curves.visited], view.seed, view.untrained)
             if key in memory.latest or at == 0:
                 break
             todo.append((key, curves))
@@ -268,13 +267,3 @@ def expect(
     for row, start, mean in zip(rows, starts, means, strict=True):
         values[row, start : counts[row]] = mean[start : counts[row]]
     return visited, values, counts
-
-
-def _digest(curves: Curves, view: View) -> bytes:
-    """Identifies a fit: the curves it saw, their features, the seed that it drew with, ℓ_0."""
-    parts = hashlib.blake2b(digest_size=16)
-    seen = curves.losses[:, : curves.longest][curves.observed]
-    for array in (curves.visited, curves.reports, seen, view.features[curves.visited]):
-        parts.update(np.ascontiguousarray(array).tobytes())
-    parts.update(repr((view.seed, view.untrained, curves.epochs)).encode())
-    return parts.digest()

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from bhpt.beliefs.freeze_thaw.mixture import Mixture
-from bhpt.beliefs.predictor import lowest_possible
+from bhpt.beliefs.predictor import prediction_floor
 from bhpt.domain import FloatArray, IntArray, View
 
 _HALVINGS = 60  # of a bracket: then it is as narrow as doubles are
@@ -89,7 +89,7 @@ class MixtureEnds:
 
     @property
     def _floor(self) -> float:
-        return lowest_possible(self.view)
+        return prediction_floor(self.view)
 
     @cached_property
     def _components(self) -> tuple[FloatArray, FloatArray]:
@@ -126,7 +126,7 @@ class MixtureEnds:
 
 def lowest_paths(view: View, arms: IntArray, losses: FloatArray) -> FloatArray:
     """How the lowest loss of some arms falls along drawn curves, [S, A, T + 1] of [S, A, T]."""
-    losses = np.maximum(losses, lowest_possible(view))
+    losses = np.maximum(losses, prediction_floor(view))
     reached = view.curves.best_by_arm[arms][:, None]
     seen = np.arange(losses.shape[2]) < view.curves.count_by_arm[arms][:, None]
     losses = np.where(seen, reached, losses)

@@ -15,6 +15,7 @@ import numpy as np
 from bhpt.beliefs.expected_min import expected_min
 from bhpt.beliefs.freeze_thaw.asymptotes import Asymptotes
 from bhpt.beliefs.freeze_thaw.grid import Grid, Rows
+from bhpt.beliefs.triangular import spectral_root
 from bhpt.domain import FloatArray, IntArray
 
 _BLOCK = 2**15  # doubles of a block of means: a quarter of a megabyte, so it stays in a cache
@@ -221,9 +222,7 @@ class Posterior:
 
         The trailing block of L is the Cholesky factor of what the observed epochs leave open.
         """
-        covariance = self.asymptotes.covariance(arms, arms)
-        values, vectors = np.linalg.eigh(covariance)
-        root = vectors * np.sqrt(np.clip(values, 0, None))
+        root = spectral_root(self.asymptotes.covariance(arms, arms))
         f = self.asymptotes.mean[arms] + rng.standard_normal((size, len(arms))) @ root.T
         epochs = self.grid.epochs
         drawn = np.empty((size, len(arms), epochs))

@@ -1,1 +1,1 @@
-"""Networks trained on many learning curves: which arm to run next, and where curves end."""
+"""Networks trained on many learning curves: which arm is next, where curves end, what names say."""

@@ -27,7 +27,7 @@ from bhpt.beliefs.learned.network_inputs import at_rest, observe, seen_past, see
 from bhpt.beliefs.learned.past import Moment, Past
 from bhpt.beliefs.learned.rising import less_likely, rises
 from bhpt.beliefs.learned.weights import NetworkWeights
-from bhpt.beliefs.predictor import lowest_possible
+from bhpt.beliefs.predictor import doubling_horizons, prediction_floor
 from bhpt.beliefs.scale import starting_level
 from bhpt.domain import BoolArray, FloatArray, IntArray, Slot, View
 
@@ -242,7 +242,7 @@ class LearnedPredictor:
         chances /= chances.sum(axis=1, keepdims=True)
         chances = less_likely(chances, rises(view, rows))
         chances[layers.horizon[places] == 0] = _AS_IT_IS
-        return Histogram(rows, chances, now, inputs.scale, lowest_possible(view))
+        return Histogram(rows, chances, now, inputs.scale, prediction_floor(view))
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,7 +298,7 @@ class HistogramEnds:
         """Joint draws of how the lowest loss of some arms falls as they train, [S, A, T + 1]."""
         places, known = self._places(arms)
         uniform = _uniform(size, len(arms), rng)[:, known]
-        ladder = horizons(self.view.full)
+        ladder = doubling_horizons(self.view.full)
         rungs = np.stack([self._reached(units, uniform, places) for units in ladder], axis=2)
         rungs = np.minimum.accumulate(rungs, axis=2)
         drawn = np.full((size, len(arms), self.view.curves.epochs + 1), np.nan)
@@ -357,12 +357,6 @@ class HistogramEnds:
         low, high = rungs[:, upper - 1], rungs[:, upper]
         path: FloatArray = low + (high - low) * np.clip(part, 0.0, 1.0)
         return path
-
-
-def horizons(full: int) -> IntArray:
-    """Units at which paths are predicted: none, powers of two, and a full training."""
-    powers = 2 ** np.arange(int(np.log2(full)) + 1)
-    return np.unique([0, *powers, full])
 
 
 def _uniform(size: int, arms: int, rng: np.random.Generator) -> FloatArray:

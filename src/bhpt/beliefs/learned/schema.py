@@ -145,7 +145,7 @@ class Schema:
             self,
             arm_features=self.arm_features if arms else (),
             study_features=self.study_features if arms else (),
-            tokens=self.tokens if {"reader_token", "finisher_token"} & {*names} else (),
+            tokens=self.tokens if {"reader_token", "picker_token"} & {*names} else (),
             bins=self.bins if "bins" in names else 0,
         )
 
@@ -156,7 +156,7 @@ class Schema:
             "arm_input": (0, arm),
             "shared_input": (0, study + arm),
             "reader_token": (1, len(self.tokens)),
-            "finisher_token": (0, len(self.tokens)),
+            "picker_token": (0, len(self.tokens)),
             "reader_output": (2, len(self.opinions) - 1),
             "bins": (1, self.bins),
         }

@@ -16,15 +16,15 @@ from bhpt.beliefs.learned.schema import SCHEMA
 from bhpt.domain import Misuse
 
 _READER = "reader_"  # what the arrays of networks that read names begin with
-_FINISHER = "finisher_"  # and those of the one that says which tried arm to go on with
+_PICKER = "picker_"  # and those of the one that picks among tried or untried arms
 _PASSPORT = "passport"  # the array of a file that holds it, as bytes
 _RETRAIN = "train anew with `python -m benchmarks.policy.retrain`"
 
 
-Network = Literal["policy", "ends", "names", "finisher"]
-"""Chooses arms, predicts ends, reads names, says which tried arm to go on with."""
-NETWORKS: tuple[Network, ...] = ("policy", "ends", "names", "finisher")
-_MAY_LACK: tuple[Network, ...] = ("finisher",)
+Network = Literal["policy", "ends", "names", "picker"]
+"""Chooses arms, predicts ends, reads names, picks among tried or untried arms."""
+NETWORKS: tuple[Network, ...] = ("policy", "ends", "names", "picker")
+_MAY_LACK: tuple[Network, ...] = ("picker",)
 
 
 class NetworkWeights(Mapping[str, Array]):
@@ -68,9 +68,9 @@ class NetworkWeights(Mapping[str, Array]):
         return any(name.startswith(_READER) for name in self._arrays)
 
     @cached_property
-    def knows_finishers(self) -> bool:
-        """Whether it has the network that says which tried arm to go on with."""
-        return any(name.startswith(_FINISHER) for name in self._arrays)
+    def can_pick(self) -> bool:
+        """Whether it has the network that picks among tried or untried arms."""
+        return any(name.startswith(_PICKER) for name in self._arrays)
 
     @cached_property
     def digest(self) -> str:
@@ -89,11 +89,11 @@ def shipped(name: Network) -> NetworkWeights:
 @cache
 def shipped_policy() -> NetworkWeights:
     """Weights of the network that chooses arms, together with those that use names for it."""
-    return with_names(shipped("policy"), shipped("names"), shipped("finisher"))
+    return with_names(shipped("policy"), shipped("names"), shipped("picker"))
 
 
 def networks_in(folder: Path) -> tuple[NetworkWeights, ...]:
-    """The networks of a folder, in the order of `NETWORKS`; it may lack the finisher.
+    """The networks of a folder, in the order of `NETWORKS`; it may lack the picker.
 
     Without that one the network that chooses arms chooses among tried ones alone.
 
@@ -202,5 +202,5 @@ def with_names(trained: NetworkWeights, *others: NetworkWeights) -> NetworkWeigh
 @cache
 def without_names(trained: NetworkWeights) -> NetworkWeights:
     """The same network, without those that use names."""
-    left = {k: v for k, v in trained.items() if not k.startswith((_READER, _FINISHER))}
+    left = {k: v for k, v in trained.items() if not k.startswith((_READER, _PICKER))}
     return NetworkWeights(left, trained.passport)

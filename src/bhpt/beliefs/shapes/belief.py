@@ -18,7 +18,6 @@ Notation (beside that of `evidence` and `posterior`):
               shapes is off in the same direction, as what they say of its kind
 """
 
-import hashlib
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -32,6 +31,7 @@ from bhpt.beliefs.scale import Scale, Scaled, level_of_first_units
 from bhpt.beliefs.shapes.ends import ShapeEnds
 from bhpt.beliefs.shapes.evidence import (
     TELLING,
+    ByShape,
     StudyPrior,
     StudySetting,
     StudyTarget,
@@ -177,7 +177,6 @@ class ShapeBelief:
     ) -> ShapePosterior:
         """All arms' futures for one setting."""
         study, seen = setting.study, len(view.curves.visited)
-        kind = self.studies.kinds[study.kind]
         told = rows.first(seen)
         weights, messages = self._messages(told, study)
         likeness = self._likeness_to_visited(view, setting.hypers)
@@ -190,32 +189,33 @@ class ShapeBelief:
             messages.gamma,
             likeness=likeness,
         )
-        near = setting.hypers.rho * likeness
-        powers = witness_powers(told.parts)
-        priors = _shape_priors(view, kind, weights, near, powers, self.concentration)
-        mean, variance = _without_own(joint, messages, visited, seen)
-        own = by_shape(rows, study.size, mean, variance, self.telling)
-        priors[visited] = own.responsibilities(priors[visited], self.changing)
-        end_mean, end_variance = end_priors(grid.learns, study.size, joint.mean, joint.variance)
-        end_mean[visited] = own.mean
-        epochs = view.curves.count_by_arm.copy()
-        epochs[view.pending] = np.minimum(epochs[view.pending] + view.unit, view.curves.epochs)
-        counts = grid.kept(epochs)
-        coming = grid.information[:, counts[visited]].T - rows.information
-        end_variance[visited] = own.variance / (1 + own.variance * coming / study.size**2)
+        own = by_shape(
+            rows, study.size, *_without_own(joint, messages, visited, seen), self.telling
+        )
+        shares = shape_priors(
+            view,
+            self.studies.kinds[study.kind],
+            weights,
+            setting.hypers.rho * likeness,
+            witness_powers(told.parts),
+            self.concentration,
+        )
+        shares[visited] = own.responsibilities(shares[visited], self.changing)
+        epochs = view.epochs_with_flights
+        end_mean, end_variance = _ends_given_shapes(grid, rows, visited, joint, own, study, epochs)
         return ShapePosterior(
-            grid,
-            rows,
-            visited,
-            epochs,
-            counts,
-            study.size,
-            priors,
-            end_mean,
-            end_variance,
-            reached,
-            joint,
-            self.changing,
+            grid=grid,
+            rows=rows,
+            visited=visited,
+            epochs=epochs,
+            counts=grid.kept(epochs),
+            size=study.size,
+            weights=shares,
+            end_mean=end_mean,
+            end_variance=end_variance,
+            reached=reached,
+            asymptotes=joint,
+            changing=self.changing,
         )
 
     def _messages(self, rows: ShapeRows, study: StudySetting) -> tuple[FloatArray, Messages]:
@@ -303,7 +303,7 @@ class ShapeBelief:
         return sweep(target, likeness, target(likeness), rng, step=step, outs=outs)[0]
 
 
-def _shape_priors(
+def shape_priors(
     view: View,
     kind: FloatArray,
     weights: FloatArray,
@@ -328,6 +328,33 @@ def _shape_priors(
     seen = counted @ weights / np.maximum(told, _NEGLIGIBLE)
     priors: FloatArray = kind + told / (concentration + told) * (seen - kind)
     return priors
+
+
+def _ends_given_shapes(
+    grid: ShapeGrid,
+    rows: ShapeRows,
+    visited: IntArray,
+    joint: Asymptotes,
+    own: ByShape,
+    study: StudySetting,
+    epochs: IntArray,
+) -> tuple[FloatArray, FloatArray]:
+    """F and C' of every arm: its end given its shape, units in flight included, [K, G] twice.
+
+    Args:
+        grid: The factorised epochs.
+        rows: The curves of visited arms and of those with a unit in flight.
+        visited: Arm of each row, [V].
+        joint: The ends as the kernel of configurations has them.
+        own: What each row's curve says of its own end.
+        study: The setting of the study.
+        epochs: Epochs of every arm, units in flight included, [K].
+    """
+    mean, variance = end_priors(grid.learns, study.size, joint.mean, joint.variance)
+    mean[visited] = own.mean
+    coming = grid.information[:, grid.kept(epochs)[visited]].T - rows.information
+    variance[visited] = own.variance / (1 + own.variance * coming / study.size**2)
+    return mean, variance
 
 
 def _hypers(study: StudySetting, likeness: FloatArray, structure: Structure) -> Hypers:
@@ -395,10 +422,4 @@ def _without_own(
 
 def fit_digest(curves: Curves, view: View) -> bytes:
     """Identifies a fit: the curves it saw, the seed it drew with, what it was told."""
-    parts = hashlib.blake2b(digest_size=16)
-    seen = curves.losses[:, : curves.longest][curves.observed]
-    for array in (curves.visited, curves.reports, seen):
-        parts.update(np.ascontiguousarray(array).tobytes())
-    told = (view.seed, view.untrained, view.unit, curves.epochs, view.features.shape)
-    parts.update(repr(told).encode())
-    return parts.digest()
+    return curves.digest(view.seed, view.untrained, view.unit, view.features.shape)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from bhpt.beliefs.freeze_thaw.ends import lowest_paths, mixture_quantiles
-from bhpt.beliefs.predictor import lowest_possible
+from bhpt.beliefs.predictor import prediction_floor
 from bhpt.beliefs.shapes.mixture import ShapeMixture
 from bhpt.domain import FloatArray, IntArray, View
 
@@ -91,7 +91,7 @@ class ShapeEnds:
 
         An untrained model is always to be had.
         """
-        scaled, floor = self.mixture.scaled, lowest_possible(self.view)
+        scaled, floor = self.mixture.scaled, prediction_floor(self.view)
         most = scaled.zero + scaled.height * scaled.start
         cut = np.where(np.isfinite(losses), np.maximum(np.minimum(losses, most), floor), losses)
         cut = np.minimum(cut, self.view.curves.best_by_arm)

@@ -24,6 +24,7 @@ from bhpt.beliefs.expected_min import best_other, deviation_of_gain, exp_moments
 from bhpt.beliefs.freeze_thaw.asymptotes import Asymptotes
 from bhpt.beliefs.freeze_thaw.posterior import GaussianEnds, Moves, lowest_means
 from bhpt.beliefs.shapes.grid import ShapeGrid, ShapeRows
+from bhpt.beliefs.triangular import spectral_root
 from bhpt.domain import FloatArray, IntArray
 
 _NEGLIGIBLE = 1e-12
@@ -319,8 +320,7 @@ class ShapePosterior:
         """Standard normal draws, correlated as the ends of the arms are, [size, A]."""
         covariance = self.covariance(arms, arms)
         deviation = np.sqrt(np.maximum(covariance.diagonal(), 1e-300))
-        values, vectors = np.linalg.eigh(covariance / deviation[:, None] / deviation)
-        root = vectors * np.sqrt(np.clip(values, 0, None))
+        root = spectral_root(covariance / deviation[:, None] / deviation)
         normal: FloatArray = rng.standard_normal((size, len(arms))) @ root.T
         return normal
 

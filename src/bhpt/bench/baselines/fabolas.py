@@ -7,7 +7,6 @@ Notation:
     A turn runs the look of the highest gain per unit until its level is reached.
 """
 
-import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -209,10 +208,4 @@ def look_gains(
 
 def _key(view: View, start: int) -> bytes:
     """Identifies what a turn was chosen from."""
-    curves = view.curves.first(start)
-    parts = hashlib.blake2b(digest_size=16)
-    seen = curves.losses[:, : curves.longest][curves.observed]
-    for array in (curves.reports, curves.visited, seen):
-        parts.update(np.ascontiguousarray(array).tobytes())
-    parts.update(repr((view.seed, view.unit, view.untrained, curves.epochs)).encode())
-    return parts.digest()
+    return view.curves.first(start).digest(view.seed, view.unit, view.untrained)

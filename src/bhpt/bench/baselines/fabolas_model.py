@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bhpt.beliefs.freeze_thaw.kernels import correlation
+from bhpt.beliefs.triangular import spectral_root
 from bhpt.bench.baselines.regression import draw_settings, log_evidence, regress
 from bhpt.domain import FloatArray, IntArray
 
@@ -143,8 +144,7 @@ def at_the_end(
 
 def draw(pair: FidelityPair, size: int, rng: np.random.Generator) -> FloatArray:
     """Joint draws of F and H, [size, 2M]."""
-    values, vectors = np.linalg.eigh(pair.covariance)
-    root = vectors * np.sqrt(np.clip(values, 0, None))
+    root = spectral_root(pair.covariance)
     drawn: FloatArray = pair.mean + rng.standard_normal((size, len(pair.mean))) @ root.T
     return drawn
 

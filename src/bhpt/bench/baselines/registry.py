@@ -2,8 +2,8 @@
 
 Rules run here as they are printed, without the guard that studies have (`policies.sensible`):
 what is compared is what they choose. On synthetic tasks the policies of the paper get the model
-that the curves were drawn from, as in the paper; `make_policy` here makes every policy and
-baseline with or without it.
+that the curves were drawn from, as in the paper; `make_rule` here makes every rule and baseline
+with or without it.
 """
 
 from collections.abc import Callable, Mapping
@@ -139,8 +139,8 @@ def names() -> list[str]:
     return [*registry.names(), *_BY_NAME]
 
 
-def make_policy(name: str, truth: Truth | None = None) -> Policy:
-    """A fresh policy or baseline by its name.
+def make_rule(name: str, truth: Truth | None = None) -> Policy:
+    """A fresh rule or baseline by its name, without the guard unless that is a part of it.
 
     Args:
         name: Which; `default:FOLDER` and the like as in `bhpt.policies.registry`, `misled:FOLDER`

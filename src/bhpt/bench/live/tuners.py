@@ -1,7 +1,6 @@
 """Other tuners in live runs, through their own packages, each in an environment of its own."""
 
 import atexit
-import sys
 from importlib import resources
 from typing import Any
 
@@ -20,7 +19,7 @@ def prepare(names: tuple[str, ...]) -> None:
     """Make the environments of all tuners among these names, before anything runs."""
     for name in names:
         if name in TUNERS:
-            ensure(TUNERS[name], _tell)
+            ensure(TUNERS[name])
 
 
 def begin(
@@ -51,12 +50,8 @@ def _process(name: str) -> PeerProcess:
     running = _running.get(name)
     if running is None or not running.alive:
         script = resources.files("bhpt.bench.live") / "adapters" / "open_space.py"
-        python = ensure(TUNERS[name], _tell)
+        python = ensure(TUNERS[name])
         running = PeerProcess(name, [str(python), str(script), name])
         atexit.register(running.close)
         _running[name] = running
     return running
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

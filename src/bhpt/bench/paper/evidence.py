@@ -82,25 +82,19 @@ class PaperEvidence:
         rows = self._by_cell[task, policy, budget]
         return np.array([rows[seed].score.regret for seed in sorted(rows)])
 
-    def difference(
-        self, task: str, one: str, other: str, budget: int, metric: str = "regret"
-    ) -> MeanInterval:
-        """The metric of one policy less that of another, seed by seed."""
-        return self._paired((task, one, budget), (task, other, budget), metric)
+    def difference(self, task: str, one: str, other: str, budget: int) -> MeanInterval:
+        """The regret of one policy less that of another, seed by seed."""
+        return self._paired((task, one, budget), (task, other, budget))
 
-    def step(
-        self, task: str, policy: str, small: int, large: int, metric: str = "regret"
-    ) -> MeanInterval:
-        """The metric of a policy with a larger budget less that with a smaller, seed by seed."""
-        return self._paired((task, policy, large), (task, policy, small), metric)
+    def step(self, task: str, policy: str, small: int, large: int) -> MeanInterval:
+        """The regret of a policy with a larger budget less that with a smaller, seed by seed."""
+        return self._paired((task, policy, large), (task, policy, small))
 
-    def _paired(
-        self, one: tuple[str, str, int], other: tuple[str, str, int], metric: str
-    ) -> MeanInterval:
-        """The metric of one cell less that of another, over the seeds that both have."""
+    def _paired(self, one: tuple[str, str, int], other: tuple[str, str, int]) -> MeanInterval:
+        """The regret of one cell less that of another, over the seeds that both have."""
         left, right = self._by_cell[one], self._by_cell[other]
         gaps = [
-            float(getattr(left[seed].score, metric)) - float(getattr(right[seed].score, metric))
+            left[seed].score.regret - right[seed].score.regret
             for seed in sorted(set(left) & set(right))
         ]
         return interval(np.array(gaps))

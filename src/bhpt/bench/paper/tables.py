@@ -67,7 +67,7 @@ def timing_table(found: Sequence[Timing]) -> PaperTable:
     return PaperTable(("method", "seconds", "runs", "paper, s", "paper / ours"), tuple(rows))
 
 
-def metric_table(rows: Sequence[ResultRow], task: str, metric: str, digits: int = 4) -> PaperTable:
+def metric_table(rows: Sequence[ResultRow], task: str, metric: str) -> PaperTable:
     """Mean ± standard error of policies × budgets, the lowest of each column strong."""
     found = cells([row for row in rows if row.run.task == task], metric)
     budgets = sorted({budget for _, _, budget in found})
@@ -85,7 +85,7 @@ def metric_table(rows: Sequence[ResultRow], task: str, metric: str, digits: int 
         line = [style_of(policy).label]
         for budget in budgets:
             cell = found.get((task, policy, budget))
-            line.append("" if cell is None else _with_error(cell.mean, cell.error, digits))
+            line.append("" if cell is None else _with_error(cell.mean, cell.error))
         lines.append(tuple(line))
     return PaperTable(("", *(f"B = {b}" for b in budgets)), tuple(lines), frozenset(strong))
 
@@ -112,8 +112,8 @@ def _runs_by_budget(seeds: Mapping[tuple[str, str, int], int], task: str, policy
     return ", ".join(parts)
 
 
-def _with_error(mean: float, error: float, digits: int) -> str:
-    return f"{mean:.{digits}f}" + (f" ± {error:.{digits}f}" if error == error else "")
+def _with_error(mean: float, error: float) -> str:
+    return f"{mean:.4f}" + (f" ± {error:.4f}" if error == error else "")
 
 
 def write_summary(rows: Sequence[ResultRow], path: Path) -> None:

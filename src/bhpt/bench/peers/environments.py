@@ -19,8 +19,14 @@ from pathlib import Path
 from bhpt.domain import Misuse
 
 Tell = Callable[[str], None]
+"""Called with a line that a person should read."""
 _READY = "bhpt-ready.txt"
 _TAIL = 3  # lines of pip's error output in the message
+
+
+def to_stderr(line: str) -> None:
+    """Print a line at once, apart from results."""
+    print(line, file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,7 @@ def home() -> Path:
     return (Path(cache) if cache else Path.home() / ".cache") / "bhpt" / "peers"
 
 
-def ensure(environment: Environment, tell: Tell) -> Path:
+def ensure(environment: Environment, tell: Tell = to_stderr) -> Path:
     """The interpreter of an environment, which is made first if it is not there.
 
     Args:

@@ -1,14 +1,13 @@
 """Peers by name, beside policies and baselines: what `--policies` accepts in the benchmark."""
 
 import atexit
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 
 from bhpt.bench.baselines import registry as baselines
 from bhpt.bench.baselines.truth import Truth
-from bhpt.bench.peers.environments import Environment, Tell, ensure
+from bhpt.bench.peers.environments import Environment, Tell, ensure, to_stderr
 from bhpt.bench.peers.policy import PeerPolicy
 from bhpt.bench.peers.process import PeerProcess
 from bhpt.domain import FloatArray, Misuse
@@ -85,16 +84,16 @@ def names() -> list[str]:
 def check(name: str) -> None:
     """Refuse an unknown name, and weights that do not exist."""
     if ":" in name:
-        baselines.make_policy(name)
+        baselines.make_rule(name)
     elif name not in names():
         raise Misuse(f"unknown policy {name!r}: `bhpt policies` lists the {len(names())} there are")
 
 
-def prepare(wanted: Sequence[str], tell: Tell | None = None) -> None:
+def prepare(wanted: Sequence[str], tell: Tell = to_stderr) -> None:
     """Make the environments of all peers among these names, before anything runs."""
     for name in wanted:
         if name in _BY_NAME:
-            ensure(_BY_NAME[name].environment, tell or _print)
+            ensure(_BY_NAME[name].environment, tell)
 
 
 def make(name: str, truth: Truth | None = None, features: FloatArray | None = None) -> Policy:
@@ -108,7 +107,7 @@ def make(name: str, truth: Truth | None = None, features: FloatArray | None = No
     check(name)
     peer = _BY_NAME.get(name)
     if peer is None:
-        return baselines.make_policy(name, truth)
+        return baselines.make_rule(name, truth)
     if features is not None:
         PeerPolicy.get_ready(features)
     return PeerPolicy(peer.name, peer.method, _process(peer))
@@ -121,7 +120,7 @@ def _process(peer: Peer) -> PeerProcess:
         _running.pop(peer.adapter).close()
         running = None
     if running is None:
-        python = ensure(peer.environment, _print)
+        python = ensure(peer.environment)
         with resources.as_file(resources.files("bhpt.bench.peers") / "adapters") as folder:
             running = PeerProcess(
                 peer.environment.label, [str(python), str(folder / "serve.py"), peer.adapter]
@@ -135,7 +134,3 @@ def close() -> None:
     """End all processes of peers; the next run starts them again."""
     while _running:
         _running.popitem()[1].close()
-
-
-def _print(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

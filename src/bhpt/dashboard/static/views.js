@@ -119,6 +119,7 @@ bhpt.views = (() => {
 
     draw(study) {
       const { overview, final } = study;
+      const spent = !final && study.phase === "done";
       this.cards.replaceChildren(
         card(`Best ${overview.metric} so far`,
           make("p", { class: "big good" }, number(overview.best, 5)),
@@ -132,11 +133,11 @@ bhpt.views = (() => {
           make("p", { class: "soft" }, `${overview.tried} of ${overview.candidates} configurations tried, ${overview.units} units, `
             + `${overview.failures ? `${overview.failures} stopped or failed, ` : ""}${duration(overview.clock)}`),
           overview.failures ? make("a", { href: "#timeline" }, "What failed?") : null),
-        card("Predicted at the end",
-          make("p", { class: "big" }, final ? number(final.middle) : study.phase === "done" ? "budget is spent" : "not known yet"),
+        card(spent ? "The budget is spent" : "Predicted at the end",
+          spent ? null : make("p", { class: "big" }, final ? number(final.middle) : "not known yet"),
           final ? make("p", { class: "soft" }, number(final.low) === number(final.high) ? "no gain in sight"
             : `90% interval: ${number(final.low)} to ${number(final.high)}`) : null,
-          make("p", { class: "soft" }, overview.mode === "min" ? "lower is better" : "higher is better"),
+          spent ? null : make("p", { class: "soft" }, overview.mode === "min" ? "lower is better" : "higher is better"),
           this.advice ? make("p", {}, `${this.advice[0].toUpperCase()}${this.advice.slice(1)}. `, make("a", { href: "#forecast" }, "More budget?")) : null),
         card("The last decision",
           overview.last_attempt === null ? make("p", { class: "soft" }, "No unit was started yet.")
