@@ -5,8 +5,11 @@ Notation:
     ν_a  predicted end of arm a within r, a Gaussian with mean μ_a and deviation σ_a
     Q[a] = E min{ν_a, min_{k≠a} μ_k}         τ_ĉ  units that ĉ needs to its predicted end
     ζ    best loss so far                    t  part of what untried arms promise that counts
-    Q_t[a] = μ_ĉ - t (μ_ĉ - Q[a]) of an arm that was never tried, Q[a] of the others; Q where more
+    Q_0  = min_k μ_k, averaged over settings as Q is: the end if nothing more were known
+    Q_t[a] = Q_0 - t (Q_0 - Q[a]) of an arm that was never tried, Q[a] of the others; Q where more
            units are left than there are arms
+    P[a] = (Q_0 - Q_t[a]) / (c_a τ_a)        what knowing an end promises, a unit that it takes;
+           c_a  price of a unit of arm a
 """
 
 from dataclasses import dataclass, replace
@@ -45,6 +48,9 @@ class Bhpt(PredictingPolicy):
         untried: t, once fewer units are left than there are arms; 1 before. Where ends spread
             upwards more than downwards, a Gaussian promises more of arms that were never tried
             than they keep; as long as a look at every arm can be paid, that costs little.
+        priced: Whether the highest P is run while exploring, not the lowest Q. An end is known once
+            the arm has been trained up to it; without the price, arms that have one more unit to
+            go and arms that have a whole training to go are the same to Q.
         keeps: Whether ĉ, once it needs all that is left, gives way to the tried arm with which the
             study would end lowest, argmin E min{ν_a, ζ}: what is reached is kept, and an arm that
             has stopped adds nothing to it.
@@ -58,6 +64,7 @@ class Bhpt(PredictingPolicy):
     spared: float = 0.0
     looks: float = 0.0
     untried: float = 1.0
+    priced: bool = False
     keeps: bool = False
     shown: Predictor | None = None
 
@@ -74,7 +81,7 @@ class Bhpt(PredictingPolicy):
         if self.exhaustion and look.exhausted and not look.spares(self.spared):
             arm, why = self._commit(look)
         else:
-            arm, why = explore(look, self.epsilon)
+            arm, why = explore(look, -look.promises if self.priced else look.values, self.epsilon)
         return look.decision(self.predictor, arm, why)
 
     def _commit(self, look: "QValues") -> Chosen:
@@ -134,9 +141,26 @@ class QValues:
         if part == 1 or view.bought(view.left)[self.top] >= view.arms:
             return self
         untried = (view.curves.count_by_arm == 0) & np.isfinite(self.values)
-        best = self.ends.mean[self.top]
-        values = np.where(untried, best - part * (best - self.values), self.values)
-        return replace(self, values=values)
+        known = self.unknowing
+        return replace(
+            self, values=np.where(untried, known - part * (known - self.values), self.values)
+        )
+
+    @property
+    def unknowing(self) -> float:
+        """Q_0."""
+        horizon = horizon_epochs(self.view, self.view.horizon)
+        arms = self.view.arms
+        lowest = self.mixture.average(lambda c: np.full(arms, c.ends(horizon).mean.min()))
+        return float(lowest[0])
+
+    @property
+    def promises(self) -> FloatArray:
+        """P as a part of the highest of the arms that can run, [K]: ties are relative to it."""
+        units = np.maximum(-(-self.ends.tau // self.view.unit), 1)
+        promised = np.where(np.isfinite(self.values), self.unknowing - self.values, 0.0)
+        found = np.maximum(promised, 0.0) / (units * self.view.costs)
+        return found / (found[self.view.choosable].max() or 1.0)
 
     @property
     def adding(self) -> int:
@@ -165,15 +189,15 @@ def q_values(view: View, mixture: GaussianMixture) -> QValues:
     return QValues(view, mixture, ends, values, pick(ends.mean, view.choosable, rng), rng)
 
 
-def explore(look: QValues, epsilon: float | None) -> Chosen:
-    """The lowest Q, or by chance ĉ or the best of the others."""
+def explore(look: QValues, values: FloatArray, epsilon: float | None) -> Chosen:
+    """The lowest value, or by chance ĉ or the lowest of the others."""
     others = look.view.choosable.copy()
     if epsilon is None:
-        arm = pick(look.values, others, look.rng)
+        arm = pick(values, others, look.rng)
         return arm, "its end is worth knowing most" if arm != look.top else "it leads"
     others[look.top] = False
     if others.any() and look.rng.random() < epsilon:
-        return pick(look.values, others, look.rng), "explore: the most promising of the others"
+        return pick(values, others, look.rng), "explore: the most promising of the others"
     return look.top, "exploit: the predicted best"
 
 
