@@ -135,22 +135,24 @@ def test_a_promise_is_divided_by_the_units_that_it_takes_and_by_their_price() ->
     assert _arm(Bhpt(_three((1, 8, 8), spread=0.601), priced=True), view) == 2
 
 
-def test_promises_equal_their_formula() -> None:
+def test_values_by_the_unit_equal_their_formula() -> None:
     known = _three((1, 8, 2))
-    look = q_values(_view([3, 1, 1], left=30), known)
+    view = replace(_view([3, 1, 1], left=100), costs=np.array([3.0, 6.0, 9.0]))
     q = expected_min(known.mean, known.deviation, best_other(known.mean))
-    expected = (1 - q) / np.array([1, 8, 2])
-    np.testing.assert_allclose(look.promises, expected / expected.max())
+    found = q_values(view, known).by_the_unit().values
+    np.testing.assert_allclose(found, 1 - (1 - q) / np.array([1 * 1, 8 * 2, 2 * 3]))
 
 
 def test_what_the_settings_disagree_on_is_no_promise_of_an_arm() -> None:
     one = Known(np.array([1.0, 1.2, 1.1]), np.array([0.0, 0.0, 0.3]), 1.0, (1, 1, 9))
     other = Known(np.array([1.3, 1.2, 1.4]), np.array([0.0, 0.0, 0.3]), 1.0, (1, 1, 9))
-    look = q_values(_view([3, 1, 1], left=30), replace(one, others=(other,)))
+    both = replace(one, others=(other,))
+    look = q_values(_view([3, 1, 1], left=30), both)
     assert look.unknowing == pytest.approx((1.0 + 1.2) / 2)  # below the mean of either leader
-    np.testing.assert_allclose(look.promises, [0, 0, 1], atol=1e-12)
-    policy = Bhpt(replace(one, others=(other,)), priced=True, exhaustion=False)
-    assert _arm(policy, _view([3, 1, 1], left=30)) == 2
+    values = look.by_the_unit().values
+    np.testing.assert_allclose(values[:2], 1.1)
+    assert values[2] < 1.1 - 1e-3
+    assert _arm(Bhpt(both, priced=True), look.view) == 2
 
 
 def test_arms_that_promise_nothing_are_drawn() -> None:

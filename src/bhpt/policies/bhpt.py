@@ -8,8 +8,8 @@ Notation:
     Q_0  = min_k μ_k, averaged over settings as Q is: the end if nothing more were known
     Q_t[a] = Q_0 - t (Q_0 - Q[a]) of an arm that was never tried, Q[a] of the others; Q where more
            units are left than there are arms
-    P[a] = (Q_0 - Q_t[a]) / (c_a τ_a)        what knowing an end promises, a unit that it takes;
-           c_a  price of a unit of arm a
+    Q_u[a] = Q_0 - (Q_0 - Q_t[a]) / (c_a τ_a)  what knowing an end promises, by the unit that it
+           takes; c_a  price of a unit of arm a, 1 where it is lowest
 """
 
 from dataclasses import dataclass, replace
@@ -48,9 +48,9 @@ class Bhpt(PredictingPolicy):
         untried: t, once fewer units are left than there are arms; 1 before. Where ends spread
             upwards more than downwards, a Gaussian promises more of arms that were never tried
             than they keep; as long as a look at every arm can be paid, that costs little.
-        priced: Whether the highest P is run while exploring, not the lowest Q. An end is known once
-            the arm has been trained up to it; without the price, arms that have one more unit to
-            go and arms that have a whole training to go are the same to Q.
+        priced: Whether the lowest Q_u is run and not the lowest Q. An end is known once the arm has
+            been trained up to it; to Q an arm that has one more unit to go and one that has a
+            whole training to go are the same.
         keeps: Whether ĉ, once it needs all that is left, gives way to the tried arm with which the
             study would end lowest, argmin E min{ν_a, ζ}: what is reached is kept, and an arm that
             has stopped adds nothing to it.
@@ -78,10 +78,12 @@ class Bhpt(PredictingPolicy):
         if not view.choosable.any():
             return None
         look = q_values(view, self.belief.condition(view)).discounted(self.untried)
+        if self.priced:
+            look = look.by_the_unit()
         if self.exhaustion and look.exhausted and not look.spares(self.spared):
             arm, why = self._commit(look)
         else:
-            arm, why = explore(look, -look.promises if self.priced else look.values, self.epsilon)
+            arm, why = explore(look, self.epsilon)
         return look.decision(self.predictor, arm, why)
 
     def _commit(self, look: "QValues") -> Chosen:
@@ -103,7 +105,7 @@ class QValues:
         view: What Q is computed from.
         mixture: The posterior.
         ends: ν of the mixture.
-        values: Q, [K].
+        values: Q, or Q_t, or Q_u, [K].
         top: ĉ.
         rng: The random numbers of the decision.
     """
@@ -154,13 +156,12 @@ class QValues:
         lowest = self.mixture.average(lambda c: np.full(arms, c.ends(horizon).mean.min()))
         return float(lowest[0])
 
-    @property
-    def promises(self) -> FloatArray:
-        """P as a part of the highest of the arms that can run, [K]: ties are relative to it."""
-        units = np.maximum(-(-self.ends.tau // self.view.unit), 1)
-        promised = np.where(np.isfinite(self.values), self.unknowing - self.values, 0.0)
-        found = np.maximum(promised, 0.0) / (units * self.view.costs)
-        return found / (found[self.view.choosable].max() or 1.0)
+    def by_the_unit(self) -> "QValues":
+        """The same with Q_u for Q."""
+        view, known = self.view, self.unknowing
+        units = np.maximum(-(-self.ends.tau // view.unit), 1)
+        price = units * view.costs / view.costs.min()
+        return replace(self, values=known - (known - self.values) / price)
 
     @property
     def adding(self) -> int:
@@ -189,15 +190,15 @@ def q_values(view: View, mixture: GaussianMixture) -> QValues:
     return QValues(view, mixture, ends, values, pick(ends.mean, view.choosable, rng), rng)
 
 
-def explore(look: QValues, values: FloatArray, epsilon: float | None) -> Chosen:
-    """The lowest value, or by chance ĉ or the lowest of the others."""
+def explore(look: QValues, epsilon: float | None) -> Chosen:
+    """The lowest Q, or by chance ĉ or the best of the others."""
     others = look.view.choosable.copy()
     if epsilon is None:
-        arm = pick(values, others, look.rng)
+        arm = pick(look.values, others, look.rng)
         return arm, "its end is worth knowing most" if arm != look.top else "it leads"
     others[look.top] = False
     if others.any() and look.rng.random() < epsilon:
-        return pick(values, others, look.rng), "explore: the most promising of the others"
+        return pick(look.values, others, look.rng), "explore: the most promising of the others"
     return look.top, "exploit: the predicted best"
 
 

@@ -74,7 +74,7 @@ class Plans(PredictingPolicy):
         if look.exhausted:
             best = self._best(look, mixture)
             return look.decision(self.belief, best.arm, best.why)
-        return look.decision(self.belief, *explore(look, look.values, None))
+        return look.decision(self.belief, *explore(look, None))
 
     def _best(self, look: QValues, mixture: MovingMixture) -> PricedPlan:
         """The best of committing now and of all plans that fit into what is left."""
