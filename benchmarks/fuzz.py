@@ -36,7 +36,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.postgres_server import PostgresServer, Unavailable
-from benchmarks.soak import CONFIGS, Broken, Curve, policy, spawn, wait_for
+from benchmarks.soak import CONFIGS, Broken, Curve, policy, require, require_sums, spawn, wait_for
 from bhpt.domain import Misuse
 from bhpt.executors.guard import TOKEN_VARIABLE, members
 from bhpt.storage import Address, peek_store, read_store
@@ -138,31 +138,21 @@ class Target:
         """All invariants; the state of the study, None if it was not created yet."""
         until = time.monotonic() + _GONE_S
         while members(self.token):
-            _require(time.monotonic() < until, f"(d) processes are left: {members(self.token)}")
+            require(time.monotonic() < until, f"(d) processes are left: {members(self.token)}")
             time.sleep(0.02)
         if not self.exists():
-            _require(not self.known, "the study is gone")
+            require(not self.known, "the study is gone")
             return None
         with read_store(self.where) as reader:  # (e)
             events = reader.read()
             bodies = [row.body for row in reader.rows()]
-        _require(bodies[: len(self.known)] == self.known, "acknowledged events are gone")
+        require(bodies[: len(self.known)] == self.known, "acknowledged events are gone")
         mark = FolderMark.read(self.folder().root)
-        _require(mark is None or mark.position <= len(events), "the folder has seen more events")
+        require(mark is None or mark.position <= len(events), "the folder has seen more events")
         self.known = bodies
         state = fold(events)
-        paid = sum(one.cost for one in state.attempts)
-        _require(abs(state.ledger.spent - paid) < 1e-6, f"(a) {state.ledger.spent} is not {paid}")
-        promised = state.ledger.spent + state.ledger.reserved
-        _require(promised <= state.ledger.budget.amount + 1e-9, f"(a) {promised} promised")
-        units = [(a.unit.arm, a.unit.index) for a in state.attempts if a.status == "observed"]
-        _require(len(set(units)) == len(units) == state.reports, "(b) a unit is there twice")
+        require_sums(state)
         return state
-
-
-def _require(holds: bool, what: str) -> None:
-    if not holds:
-        raise Broken(what)
 
 
 Rng = np.random.Generator
@@ -192,7 +182,7 @@ def interrupt(target: Target, rng: Rng) -> None:
         os.kill(pid, signal.SIGINT)
         time.sleep(0.05)
     status = wait_for(pid, _END_S)
-    _require(status is not None, "Ctrl-C did not end the driver")
+    require(status is not None, "Ctrl-C did not end the driver")
 
 
 def terminate(target: Target, rng: Rng) -> None:
@@ -273,7 +263,7 @@ def lease(target: Target, rng: Rng) -> None:
             "UPDATE bhpt_leases SET holder=?", (str(rng.choice(["{", "[]", "{}", "nobody"])),)
         )
     connection.close()
-    _require(_fails(target), "a damaged lease was taken")
+    require(_fails(target), "a damaged lease was taken")
     _put_back(file, whole)
 
 
@@ -327,10 +317,10 @@ def _end(
     if status is None:
         os.kill(pid, sign)
         status = wait_for(pid, _END_S)
-        _require(status is not None, f"{sign.name} did not end the driver")
+        require(status is not None, f"{sign.name} did not end the driver")
         return
     explained = may_say is not None and may_say in target.said()
-    _require(status == 0 or explained, f"a driver ended with {status}: {target.said()}")
+    require(status == 0 or explained, f"a driver ended with {status}: {target.said()}")
 
 
 def _damaged(target: Target, file: Path, rng: Rng) -> None:
@@ -345,7 +335,7 @@ def _damaged(target: Target, file: Path, rng: Rng) -> None:
     if not _fails(target):
         with read_store(target.where) as reader:
             bodies = [row.body for row in reader.rows()]
-        _require(bodies[: len(target.known)] == target.known, "events were silently forgotten")
+        require(bodies[: len(target.known)] == target.known, "events were silently forgotten")
         return
     _put_back(log, whole)
 
@@ -362,7 +352,7 @@ def _fails(target: Target) -> bool:
     pid = target.start()
     status, until = None, time.monotonic() + _END_S
     while status is None and _position(target) <= before:
-        _require(time.monotonic() < until, "a driver neither took nor refused the study")
+        require(time.monotonic() < until, "a driver neither took nor refused the study")
         status = wait_for(pid, 0.02)
     if status is None:
         os.kill(pid, signal.SIGKILL)
@@ -370,7 +360,7 @@ def _fails(target: Target) -> bool:
         return False
     if status == 0:
         return False
-    _require(
+    require(
         any(kind in target.said() for kind in ("Damaged", "Misuse", "WrongFolder", "Newer")),
         f"it was not refused, it failed: {target.said()}",
     )

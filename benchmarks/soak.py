@@ -89,7 +89,7 @@ def simulated(trainer: TrainerSpec, workers: int, logs: Path, options: Options) 
 
 
 def policy() -> Policy:
-    """The default rule under a belief that is given, not sampled: it decides in milliseconds."""
+    """A rule under a belief that is given, not sampled: it decides in milliseconds."""
     structure, scale = OUR_BELIEF
     theta, _ = LOG_PRIORS.moments(structure, features=1)
     given = Hypers.from_theta(theta, LOG_PRIORS.mean[0])
@@ -213,21 +213,27 @@ def check(file: Path, token: str, acknowledged: int) -> State:
     """
     with read_store(file) as reader:  # (e): opening runs the integrity check and the digests
         state = fold(reader.read())
-    ledger = state.ledger
-    paid = math.fsum(one.cost for one in state.attempts)
-    _require(abs(ledger.spent - paid) < 1e-6, f"(a) spent {ledger.spent}, but attempts {paid}")
-    promised = ledger.spent + ledger.reserved
-    _require(promised <= ledger.budget.amount, f"(a) {promised} of {ledger.budget} promised")
-    units = [(a.unit.arm, a.unit.index) for a in state.attempts if a.status == "observed"]
-    _require(len(set(units)) == len(units) == state.reports, "(b) a unit is there twice")
-    _require(state.reports >= acknowledged, "(b) an acknowledged report is gone")
-    _require(_all_gone(token), f"(d) processes are left: {members(token)}")
+    require_sums(state)
+    require(state.reports >= acknowledged, "(b) an acknowledged report is gone")
+    require(_all_gone(token), f"(d) processes are left: {members(token)}")
     return state
 
 
-def _require(holds: bool, what: str) -> None:
+def require(holds: bool, what: str) -> None:
+    """Raise `Broken` unless something holds."""
     if not holds:
         raise Broken(what)
+
+
+def require_sums(state: State) -> None:
+    """Invariants (a) and (b): the ledger is the sum of all attempts, every unit is there once."""
+    ledger = state.ledger
+    paid = math.fsum(one.cost for one in state.attempts)
+    require(abs(ledger.spent - paid) < 1e-6, f"(a) spent {ledger.spent}, but attempts {paid}")
+    promised = ledger.spent + ledger.reserved
+    require(promised <= ledger.budget.amount + 1e-9, f"(a) {promised} of {ledger.budget} promised")
+    units = [(a.unit.arm, a.unit.index) for a in state.attempts if a.status == "observed"]
+    require(len(set(units)) == len(units) == state.reports, "(b) a unit is there twice")
 
 
 def _all_gone(token: str) -> bool:
@@ -245,7 +251,7 @@ def uninterrupted(leg: Leg, folder: Path, seed: int, token: str) -> tuple[list[E
     file = folder / "whole.db"
     started = time.monotonic()
     status = wait_for(spawn(lambda: leg.run(file, seed), folder / "log"), 3600)
-    _require(status == 0, f"the uninterrupted run ended with {status}: {_said(folder)}")
+    require(status == 0, f"the uninterrupted run ended with {status}: {_said(folder)}")
     seconds = time.monotonic() - started
     state = check(file, token, 0)
     with read_store(file) as reader:
@@ -293,8 +299,8 @@ def torment(leg: Leg, root: Path, seed: int) -> int:
         killed += tormented(leg, folder, seed, token, pace, leg.kills - killed)
         with read_store(folder / "killed.db") as reader:
             events = reader.read()
-        _require(essence(events) == essence(whole), "(c) other decisions than uninterrupted")
-        _require(fold(events).best == fold(whole).best, "(c) another result than uninterrupted")
+        require(essence(events) == essence(whole), "(c) other decisions than uninterrupted")
+        require(fold(events).best == fold(whole).best, "(c) another result than uninterrupted")
         open_store(folder / "killed.db").close()  # nobody holds it
         seed += 1
     del os.environ[TOKEN_VARIABLE]

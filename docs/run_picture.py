@@ -91,7 +91,7 @@ def draw_curves(axis: Axes, task: Task, view: View, belief: ShapesOrOneDecay, ar
 
 
 def draw_values(axis: Axes, task: Task, view: View, decision: Decision) -> None:
-    """Q of every arm as the decision has it, the lowest first."""
+    """Q_u of every arm as the decision has it, the lowest first."""
     arm, values = decision.arm, decision.explanation.value
     order = np.argsort(values)
     seen = np.isin(order, view.curves.visited)
@@ -100,9 +100,10 @@ def draw_values(axis: Axes, task: Task, view: View, decision: Decision) -> None:
     ]
     axis.bar(np.arange(len(order)), values[order], color=colours)
     axis.plot(int(np.flatnonzero(order == arm)[0]), values[arm], "kv", markersize=7)
-    axis.set_ylim(0.98 * values.min(), values.max() + 0.02 * (values.max() - values.min()) + 1e-3)
-    axis.set_xlabel("arms by Q_t (grey: not tried yet; ▼ runs next)")
-    axis.set_ylabel("Q_t")
+    span = values.max() - values.min()
+    axis.set_ylim(values.min() - 0.3 * span, values.max() + 0.1 * span)
+    axis.set_xlabel("arms by Q_u (grey: not tried yet; ▼ runs next)")
+    axis.set_ylabel("Q_u")
     axis.spines[["top", "right"]].set_visible(False)
 
 

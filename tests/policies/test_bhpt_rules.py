@@ -1,7 +1,7 @@
 """What BHPT with shapes adds to the printed rule, on ends that are given: closed forms decide."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -23,7 +23,8 @@ class Known:
     mean: FloatArray
     deviation: FloatArray
     best: float
-    needed: int = EPOCHS
+    needed: int | tuple[int, ...] = EPOCHS
+    others: "tuple[Known, ...]" = ()  # further settings, each as likely
 
     @property
     def scaled(self) -> Scaled:
@@ -37,7 +38,8 @@ class Known:
         raise NotImplementedError
 
     def average(self, found: "Callable[[Known], FloatArray]") -> FloatArray:
-        return found(self)
+        averaged: FloatArray = np.mean([found(each) for each in (self, *self.others)], axis=0)
+        return averaged
 
     def ends(self, horizon: IntArray) -> GaussianEnds:
         tau = np.minimum(horizon, self.needed)
@@ -115,3 +117,46 @@ def test_a_part_of_what_untried_arms_promise_counts_where_units_are_few() -> Non
     assert _arm(Bhpt(known, untried=0.5), enough) == 2  # every arm can be looked at
     found = q_values(few, known).discounted(0.5).values
     np.testing.assert_allclose(found, [q[0], q[1], *(1 + q[2:]) / 2])
+
+
+def _three(needed: tuple[int, ...], spread: float = 0.5) -> Known:
+    """A leader that is known well, and two arms whose ends are worth knowing."""
+    return Known(np.array([1.0, 1.3, 1.3]), np.array([0.01, 0.6, spread]), 1.0, needed)
+
+
+def test_a_promise_is_divided_by_the_units_that_it_takes_and_by_their_price() -> None:
+    view = _view([3, 1, 1], left=30)
+    assert _arm(Bhpt(_three((1, 8, 2))), view) == 1  # an end is worth what it is worth
+    assert _arm(Bhpt(_three((1, 8, 2)), priced=True), view) == 2  # but it may take longer to know
+    assert _arm(Bhpt(_three((1, 8, 8)), priced=True), view) == 1
+    dear = replace(view, costs=np.array([1.0, 1.0, 5.0]))
+    assert _arm(Bhpt(_three((1, 8, 2)), priced=True), dear) == 1
+    assert _arm(Bhpt(_three((1, 8, 8), spread=0.601), priced=True), dear) == 1
+    assert _arm(Bhpt(_three((1, 8, 8), spread=0.601), priced=True), view) == 2
+
+
+def test_values_by_the_unit_equal_their_formula() -> None:
+    known = _three((1, 8, 2))
+    view = replace(_view([3, 1, 1], left=100), costs=np.array([3.0, 6.0, 9.0]))
+    q = expected_min(known.mean, known.deviation, best_other(known.mean))
+    found = q_values(view, known).by_the_unit().values
+    np.testing.assert_allclose(found, 1 - (1 - q) / np.array([1 * 1, 8 * 2, 2 * 3]))
+
+
+def test_what_the_settings_disagree_on_is_no_promise_of_an_arm() -> None:
+    one = Known(np.array([1.0, 1.2, 1.1]), np.array([0.0, 0.0, 0.3]), 1.0, (1, 1, 9))
+    other = Known(np.array([1.3, 1.2, 1.4]), np.array([0.0, 0.0, 0.3]), 1.0, (1, 1, 9))
+    both = replace(one, others=(other,))
+    look = q_values(_view([3, 1, 1], left=30), both)
+    assert look.unknowing == pytest.approx((1.0 + 1.2) / 2)  # below the mean of either leader
+    values = look.by_the_unit().values
+    np.testing.assert_allclose(values[:2], 1.1)
+    assert values[2] < 1.1 - 1e-3
+    assert _arm(Bhpt(both, priced=True), look.view) == 2
+
+
+def test_arms_that_promise_nothing_are_drawn() -> None:
+    known = Known(np.array([1.0, 1.1, 1.2]), np.zeros(3), 1.0, 1)
+    view = _view([3, 1, 1], left=30)
+    chosen = {_arm(Bhpt(known, priced=True), replace(view, seed=seed)) for seed in range(40)}
+    assert chosen == {0, 1, 2}

@@ -71,9 +71,7 @@ def unpack(parcel: Parcel, generation: Path) -> None:
             if _write_file(generation / FILES / entry.path, chunks) != entry.sha256:
                 raise ValueError(f"{entry.path!r} arrived damaged")
         write_private(generation / MANIFEST, parcel.manifest)
-        paths = (*manifest.folders, *(entry.path for entry in manifest.files))
-        ours = (generation / FILES, generation / MANIFEST, generation)
-        sync_all([*(generation / FILES / path for path in paths), *ours])
+        sync_all(manifest.paths(generation))
 
 
 def _put_file(path: Path) -> "tuple[ObjectRef[bytes], ...]":

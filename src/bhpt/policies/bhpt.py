@@ -5,8 +5,11 @@ Notation:
     ν_a  predicted end of arm a within r, a Gaussian with mean μ_a and deviation σ_a
     Q[a] = E min{ν_a, min_{k≠a} μ_k}         τ_ĉ  units that ĉ needs to its predicted end
     ζ    best loss so far                    t  part of what untried arms promise that counts
-    Q_t[a] = μ_ĉ - t (μ_ĉ - Q[a]) of an arm that was never tried, Q[a] of the others; Q where more
+    Q_0  = min_k μ_k, averaged over settings as Q is: the end if nothing more were known
+    Q_t[a] = Q_0 - t (Q_0 - Q[a]) of an arm that was never tried, Q[a] of the others; Q where more
            units are left than there are arms
+    Q_u[a] = Q_0 - (Q_0 - Q_t[a]) / (c_a τ_a)  what knowing an end promises, by the unit that it
+           takes; c_a  price of a unit of arm a, 1 where it is lowest
 """
 
 from dataclasses import dataclass, replace
@@ -45,6 +48,9 @@ class Bhpt(PredictingPolicy):
         untried: t, once fewer units are left than there are arms; 1 before. Where ends spread
             upwards more than downwards, a Gaussian promises more of arms that were never tried
             than they keep; as long as a look at every arm can be paid, that costs little.
+        priced: Whether the lowest Q_u is run and not the lowest Q. An end is known once the arm has
+            been trained up to it; to Q an arm that has one more unit to go and one that has a
+            whole training to go are the same.
         keeps: Whether ĉ, once it needs all that is left, gives way to the tried arm with which the
             study would end lowest, argmin E min{ν_a, ζ}: what is reached is kept, and an arm that
             has stopped adds nothing to it.
@@ -58,6 +64,7 @@ class Bhpt(PredictingPolicy):
     spared: float = 0.0
     looks: float = 0.0
     untried: float = 1.0
+    priced: bool = False
     keeps: bool = False
     shown: Predictor | None = None
 
@@ -71,6 +78,8 @@ class Bhpt(PredictingPolicy):
         if not view.choosable.any():
             return None
         look = q_values(view, self.belief.condition(view)).discounted(self.untried)
+        if self.priced:
+            look = look.by_the_unit()
         if self.exhaustion and look.exhausted and not look.spares(self.spared):
             arm, why = self._commit(look)
         else:
@@ -96,7 +105,7 @@ class QValues:
         view: What Q is computed from.
         mixture: The posterior.
         ends: ν of the mixture.
-        values: Q, [K].
+        values: Q, or Q_t, or Q_u, [K].
         top: ĉ.
         rng: The random numbers of the decision.
     """
@@ -134,9 +143,25 @@ class QValues:
         if part == 1 or view.bought_now[self.top] >= view.arms:
             return self
         untried = (view.curves.count_by_arm == 0) & np.isfinite(self.values)
-        best = self.ends.mean[self.top]
-        values = np.where(untried, best - part * (best - self.values), self.values)
-        return replace(self, values=values)
+        known = self.unknowing
+        return replace(
+            self, values=np.where(untried, known - part * (known - self.values), self.values)
+        )
+
+    @property
+    def unknowing(self) -> float:
+        """Q_0."""
+        horizon = horizon_epochs(self.view, self.view.horizon)
+        arms = self.view.arms
+        lowest = self.mixture.average(lambda c: np.full(arms, c.ends(horizon).mean.min()))
+        return float(lowest[0])
+
+    def by_the_unit(self) -> "QValues":
+        """The same with Q_u for Q."""
+        view, known = self.view, self.unknowing
+        units = np.maximum(-(-self.ends.tau // view.unit), 1)
+        price = units * view.costs / view.costs.min()
+        return replace(self, values=known - (known - self.values) / price)
 
     @property
     def adding(self) -> int:

@@ -140,7 +140,9 @@ ENTRIES = (
     PolicyEntry(
         "bhpt-shapes",
         "bhpt, each arm with a shape of its own",
-        lambda: NarrowedPolicy(Bhpt(shapes_belief(), spared=0.02, untried=0.5, keeps=True)),
+        lambda: NarrowedPolicy(
+            Bhpt(shapes_belief(), spared=0.02, untried=0.5, priced=True, keeps=True)
+        ),
     ),
     PolicyEntry(
         "bhpt-eps-shapes",

@@ -25,7 +25,7 @@ from bhpt.bench.baselines.minimiser_entropy import (
 )
 from bhpt.bench.baselines.registry import make_rule, names
 from bhpt.bench.baselines.regression import log_evidence, regress
-from bhpt.bench.baselines.rollout import make_ahead, rollout_values
+from bhpt.bench.baselines.rollout import make_ahead, rollout_values, values_together
 from bhpt.bench.baselines.to_the_end import finished
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import Task
@@ -488,6 +488,39 @@ def test_rollout_equals_brute_force(
         assert found[action[0]] == pytest.approx(expected, rel=1e-5, abs=1e-7)
     monkeypatch.setattr(rollout, "_PATHS", 1)  # one action at a time
     np.testing.assert_allclose(rollout_values(ahead, view.choosable, best, depth, 3), found)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("arms", [1, 2, 12])
+def test_rollout_of_independent_arms_equals_that_of_any(seed: int, depth: int, arms: int) -> None:
+    case = draw(Structure("none", anchored=False), seed, arms=max(arms, 2), epochs=6)
+    counts = case.counts.copy()
+    counts[arms // 2 :] = 0  # alike: the first of them counts
+    counts[0] = 6 if arms > 2 else 4  # at its end, or left with fewer units than are rolled
+    view = replace(case, counts=counts).view(left=20.0)
+    mixture = case.belief().condition(view)
+    ahead = make_ahead(view, mixture.components[0], depth)
+    if arms == 1:
+        ahead = replace(
+            ahead,
+            **{
+                name: getattr(ahead, name)[:1]
+                for name in ("mean", "variance", "load", "own", "open")
+            },
+            shared=ahead.shared[:1, :1],
+        )
+    allowed = ahead.open[:, 0]
+    best = min(mixture.scaled.best, case.start)
+    assert ahead.alone is not None
+    found = rollout_values(ahead, allowed, best, depth, 5)
+    np.testing.assert_allclose(found, values_together(ahead, allowed, best, depth, 5), rtol=1e-9)
+
+
+def test_arms_that_tell_of_each_other_are_not_taken_for_independent() -> None:
+    case = draw(Structure("se", anchored=False), 0)
+    view = case.view()
+    assert make_ahead(view, case.belief().condition(view).components[0], 2).alone is None
 
 
 def test_rollout_looks_no_further_than_the_budget() -> None:

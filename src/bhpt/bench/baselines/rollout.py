@@ -25,6 +25,7 @@ from bhpt.beliefs.freeze_thaw.posterior import Posterior
 from bhpt.beliefs.interface import Belief
 from bhpt.bench.baselines.expected_improvement import improvement
 from bhpt.bench.baselines.minimiser_entropy import gauss_hermite
+from bhpt.bench.baselines.rollout_alone import AloneUnits, values_alone
 from bhpt.domain import BoolArray, FloatArray, IntArray, View
 from bhpt.policies.action_values import pick
 from bhpt.policies.bhpt import horizon_epochs
@@ -86,6 +87,15 @@ class FutureUnits:
     own: FloatArray
     shared: FloatArray
     open: BoolArray
+
+    @property
+    def alone(self) -> AloneUnits | None:
+        """The same for each arm by itself, if arms are independent."""
+        if np.count_nonzero(self.shared - np.diag(self.shared.diagonal())):
+            return None
+        common = self.shared.diagonal()[:, None, None]
+        within = self.own + self.load[:, :, None] * self.load[:, None, :] * common
+        return AloneUnits(self.mean, within, self.open)
 
     def rows(self, arms: IntArray, steps: IntArray) -> FloatArray:
         """Cov(z of one arm and step a path, all z), [P, K, J]."""
@@ -163,6 +173,15 @@ def rollout_values(
     ahead: FutureUnits, allowed: BoolArray, best: float, depth: int, nodes: int
 ) -> FloatArray:
     """U of the allowed arms, zero for the others, [K]."""
+    if (alone := ahead.alone) is not None:
+        return values_alone(alone, allowed, best, depth, nodes)
+    return values_together(ahead, allowed, best, depth, nodes)
+
+
+def values_together(
+    ahead: FutureUnits, allowed: BoolArray, best: float, depth: int, nodes: int
+) -> FloatArray:
+    """The same for arms of which one may tell about another, [K]."""
     actions = np.flatnonzero(allowed)
     first = improvement(ahead.mean[:, 0], np.sqrt(ahead.variance[:, 0]), best)
     values = np.where(allowed, first, 0.0)
