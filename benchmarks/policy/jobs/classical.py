@@ -376,7 +376,7 @@ def perplexed(apart: Floats, perplexity: float) -> Floats:
     """Chances that a point takes another for its neighbour, rows of this perplexity, [N, N]."""
     low, high = np.full(len(apart), -12.0), np.full(len(apart), 12.0)
     off = apart / apart.mean()
-    chance = np.zeros_like(off)
+    chance: Floats = np.zeros_like(off)
     for _ in range(30):
         middle = (low + high) / 2
         z = -np.exp(middle)[:, None] * off
