@@ -14,10 +14,9 @@ Notation:
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -30,9 +29,7 @@ from benchmarks.policy.pool import NAMES, OF_VALUES, UNITS, read_labels
 from benchmarks.policy.respelling import SPELLINGS, spellings
 from benchmarks.policy.studies import counted_from_start, unpacked
 from bhpt.beliefs.learned.array_types import Array
-from bhpt.beliefs.learned.network import Weights
-from bhpt.beliefs.learned.past import at
-from bhpt.beliefs.learned.picker import (
+from bhpt.beliefs.learned.finisher import (
     FEATURES,
     LAYERS,
     MOST,
@@ -40,7 +37,8 @@ from bhpt.beliefs.learned.picker import (
     curve_features,
     scores,
 )
-from bhpt.beliefs.learned.weights import Network
+from bhpt.beliefs.learned.network import Weights
+from bhpt.beliefs.learned.past import at
 from bhpt.domain import Misuse
 from bhpt.spaces.tokens import COLUMNS, NAME_HASH, column
 
@@ -50,10 +48,9 @@ STRIDE = 50  # steps in one call
 ROWS = 256  # arms of a task that are drawn from at most
 MEANINGLESS = 0.2  # chance that no name of a task means anything
 BENT = 0.4  # chance of a bent scale of improvements
-NEAR = 0.05  # regrets that count as about the same
+_NEAR = 0.05  # regrets that count as about the same
 _DECAY = 1e-2
 _CLIP = 1.0
-NEVER = -1e9
 _DEFAULT = [column("has_default"), column("from_default"), column("from_default_squared")]
 
 
@@ -145,30 +142,30 @@ def draw(pool: Pool, key: Array, task: Array, varied: bool) -> Choice:
     seen = 1.0 * (jnp.arange(MOST) < arms)
     q = counted_from_start(unpacked(pool.curves[rows]), seen > 0)
     if varied:
-        q = bent(keys[2], q)
-    n, left = moment(keys[3], q, seen, total)
+        q = _bent(keys[2], q)
+    n, left = _moment(keys[3], q, seen, total)
     end = at(jnp, q, jnp.minimum(n + left, total))
     now = at(jnp, q, n) * seen
     reached = jnp.maximum(end, now.max())
-    scale = jnp.maximum(at(jnp, q, jnp.full(MOST, jnp.minimum(total, UNITS))).max(), NEAR)
+    scale = jnp.maximum(at(jnp, q, jnp.full(MOST, jnp.minimum(total, UNITS))).max(), _NEAR)
     regret = seen * ((reached * seen).max() - reached) / scale
-    values, names = told(pool, keys[4], task, rows, varied)
-    curves = curve_features(jnp, q, n, jnp.full(MOST, 1.0 * left), 1.0 * total, seen)
-    return Choice(curves, values, names, seen, regret, now)
+    values, names = _told(pool, keys[4], task, rows, varied)
+    told = curve_features(jnp, q, n, jnp.full(MOST, 1.0 * left), 1.0 * total, seen)
+    return Choice(told, values, names, seen, regret, now)
 
 
-def bent(key: Array, q: Array) -> Array:
+def _bent(key: Array, q: Array) -> Array:
     """Improvements on another scale, at times."""
     one, two = jax.random.split(key)
     power = jnp.exp(jax.random.uniform(two, minval=-0.7, maxval=0.7))
     return jnp.where(jax.random.uniform(one) < BENT, q**power, q)
 
 
-def moment(key: Array, q: Array, seen: Array, total: Array) -> tuple[Array, Array]:
+def _moment(key: Array, q: Array, seen: Array, total: Array) -> tuple[Array, Array]:
     """Units of each arm, more for those that started well, and units that are left."""
     keys = jax.random.split(key, 4)
     spread = jnp.std(q[:, 1], where=seen > 0)
-    lead = q[:, 1] + 0.3 * spread * jax.random.normal(keys[0], seen.shape)
+    lead = q[:, 1] + 0.3 * spread * jax.random.normal(keys[0], (MOST,))
     rank = jnp.argsort(jnp.argsort(-jnp.where(seen > 0, lead, -jnp.inf))) / seen.sum()
     steep = jnp.array([0.0, 1.0, 3.0, 8.0, 20.0])[jax.random.randint(keys[1], (), 0, 5)]
     deepest = jnp.exp(jax.random.uniform(keys[2]) * jnp.log(1.0 * total))
@@ -177,7 +174,7 @@ def moment(key: Array, q: Array, seen: Array, total: Array) -> tuple[Array, Arra
     return jnp.clip(n, 1, total), left.astype(jnp.int32)
 
 
-def told(pool: Pool, key: Array, task: Array, rows: Array, varied: bool) -> tuple[Array, Array]:
+def _told(pool: Pool, key: Array, task: Array, rows: Array, varied: bool) -> tuple[Array, Array]:
     """Tokens of some arms without names, [R, N, OF_VALUES], and names, [N, NAME_HASH]."""
     keys = jax.random.split(key, 6)
     values = pool.tokens[rows].astype(jnp.float32)
@@ -200,25 +197,12 @@ def told(pool: Pool, key: Array, task: Array, rows: Array, varied: bool) -> tupl
 
 
 def judged(weights: Weights, choice: Choice) -> Array:
-    """The network's scores of the arms of a choice, very low for padding, [R]."""
-    found = scored(weights, choice.curves, choice.values, choice.names, choice.seen)
-    return jnp.where(choice.seen > 0, found, NEVER)
-
-
-def scored(weights: Weights, curves: Array, values: Array, names: Array, tried: Array) -> Array:
-    """Scores of arms beside the tried ones, [R]; names are read once for all.
-
-    Args:
-        weights: Of the network.
-        curves: Features of the curves, [R, FEATURES].
-        values: Tokens without names, [R, N, OF_VALUES].
-        names: Hashes of the names, [N, NAME_HASH].
-        tried: 1 for tried arms, [R].
-    """
-    layer = weights["token"]
-    read = values @ layer[:OF_VALUES] + names @ layer[OF_VALUES:] + weights["token_bias"]
-    configured = after_reading(jnp, weights, read, values[:, :, :1])
-    return scores(jnp, weights, curves, configured, tried)
+    """The network's scores of the arms of a choice, [R]; names are read once for all."""
+    layer = weights["finisher_token"]
+    read = choice.values @ layer[:OF_VALUES] + choice.names @ layer[OF_VALUES:]
+    read = read + weights["finisher_token_bias"]
+    configured = after_reading(jnp, weights, read, choice.values[:, :, :1])
+    return scores(jnp, weights, choice.curves, configured, choice.seen)
 
 
 def start(key: Array) -> dict[str, Array]:
@@ -238,61 +222,31 @@ def start(key: Array) -> dict[str, Array]:
         sizes[f"narrow_{layer}"] = (2 * HIDDEN, HIDDEN, 0.5)
     keys = jax.random.split(key, len(sizes) + 1)
     weights = {
-        f"{name}": scale * jax.random.normal(k, (a, b)) / np.sqrt(a)
+        f"finisher_{name}": scale * jax.random.normal(k, (a, b)) / np.sqrt(a)
         for k, (name, (a, b, scale)) in zip(keys[1:], sizes.items(), strict=True)
     }
     for name in ("token", "again", "curve", "hidden"):
-        weights[f"{name}_bias"] = jnp.zeros(HIDDEN)
+        weights[f"finisher_{name}_bias"] = jnp.zeros(HIDDEN)
     for layer in range(LAYERS):
-        weights[f"wide_bias_{layer}"] = jnp.zeros(2 * HIDDEN)
-    weights["output"] = 0.05 * jax.random.normal(keys[0], (HIDDEN,)) / np.sqrt(HIDDEN)
+        weights[f"finisher_wide_bias_{layer}"] = jnp.zeros(2 * HIDDEN)
+    weights["finisher_output"] = 0.05 * jax.random.normal(keys[0], (HIDDEN,)) / np.sqrt(HIDDEN)
     return weights
 
 
 def loss(weights: Weights, choices: Choice) -> Array:
-    """What scores miss among the tried arms."""
-    return missed(jax.vmap(partial(judged, weights))(choices), choices.regret, choices.seen)
-
-
-def missed(scored: Array, regret: Array, among: Array) -> Array:
-    """Regret of arms drawn by their scores, and how far scores are from the best arms.
-
-    Args:
-        scored: Scores, [studies, R].
-        regret: What each arm would miss, [studies, R].
-        among: 1 for the arms that one is picked of, [studies, R].
-    """
-    logs = jax.nn.log_softmax(jnp.where(among > 0, scored, NEVER))
-    expected = (jnp.exp(logs) * regret * among).sum(axis=1)
-    good = jax.nn.softmax(jnp.where(among > 0, -regret / NEAR, NEVER))
-    copied = (good * jnp.where(among > 0, logs, 0.0)).sum(axis=1)
-    matters = (regret * among).max(axis=1) > 1e-4
-    value: Array = (5.0 * expected - 0.3 * matters * copied).mean()
+    """Regret of arms drawn by their scores, and how far scores are from the best arms."""
+    logs = jax.nn.log_softmax(jax.vmap(partial(judged, weights))(choices))
+    missed = (jnp.exp(logs) * choices.regret).sum(axis=1)
+    good = jax.nn.softmax(jnp.where(choices.seen > 0, -choices.regret / _NEAR, -jnp.inf))
+    copied = (good * jnp.where(choices.seen > 0, logs, 0.0)).sum(axis=1)
+    matters = choices.regret.max(axis=1) > 1e-4
+    value: Array = (5.0 * missed - 0.3 * matters * copied).mean()
     return value
 
 
-class Lesson(Protocol):
-    """What a network learns from: the loss of its weights on some studies of a pool."""
-
-    def __call__(self, weights: Weights, pool: Pool, key: Array, tasks: Array) -> Array:
-        """The loss on one study of each of some tasks."""
-
-
-def going_on(weights: Weights, pool: Pool, key: Array, tasks: Array) -> Array:
-    """The loss on choices of a tried arm to go on with."""
-    keys = jax.random.split(key, len(tasks))
-    return loss(weights, jax.vmap(lambda k, task: draw(pool, k, task, varied=True))(keys, tasks))
-
-
-@partial(jax.jit, static_argnames=("lesson", "decay"))
+@jax.jit
 def improve(
-    weights: Weights,
-    moments: Moments,
-    pool: Pool,
-    key: Array,
-    rate: Array,
-    lesson: Lesson,
-    decay: float,
+    weights: Weights, moments: Moments, pool: Pool, key: Array, rate: Array
 ) -> tuple[Weights, Moments, Array]:
     """`STRIDE` steps of Adam with decaying weights, and the mean loss."""
 
@@ -300,10 +254,13 @@ def improve(
         weights, moments = state
         one, two = jax.random.split(key)
         tasks = jax.random.categorical(one, jnp.log(pool.shares + 1e-30), shape=(STUDIES,))
-        value, grads = jax.value_and_grad(lesson)(weights, pool, two, tasks)
+        drawn = jax.vmap(lambda k, task: draw(pool, k, task, varied=True))(
+            jax.random.split(two, STUDIES), tasks
+        )
+        value, grads = jax.value_and_grad(loss)(weights, drawn)
         norm = jnp.sqrt(sum((g**2).sum() for g in jax.tree.leaves(grads)))
         grads = jax.tree.map(lambda g: g * jnp.minimum(1.0, _CLIP / (norm + 1e-9)), grads)
-        weights = jax.tree.map(lambda w: w * (1.0 - rate * decay * (w.ndim > 1)), weights)
+        weights = jax.tree.map(lambda w: w * (1.0 - rate * _DECAY * (w.ndim > 1)), weights)
         return adam(weights, moments, grads, rate), value
 
     (weights, moments), values = jax.lax.scan(
@@ -312,52 +269,18 @@ def improve(
     return weights, moments, values.mean()
 
 
-@dataclass(frozen=True)
-class Course:
-    """How a network is trained.
-
-    Attributes:
-        name: Of the network.
-        lesson: What it learns from.
-        decay: By how much weights shrink in a step, times the rate.
-        steps: How many.
-        rate: Of learning; falls to 2% of it.
-        seed: Of everything random.
-    """
-
-    name: Network
-    lesson: Lesson
-    decay: float
-    steps: int
-    rate: float
-    seed: int
-
-
-def train(pool: Pool, weights: Weights, course: Course) -> Weights:
-    """Weights that have seen the tasks of a pool.
-
-    Args:
-        pool: The pool.
-        weights: Those to begin with.
-        course: How.
-    """
-    key = jax.random.PRNGKey(course.seed)
+def train(pool: Pool, steps: int, rate: float, seed: int) -> Weights:
+    """A network that has seen the tasks of a pool."""
+    key = jax.random.PRNGKey(seed)
+    weights: Weights = start(key)
     moments = still(weights)
-    for done in range(0, course.steps, STRIDE):
+    for done in range(0, steps, STRIDE):
         key, mine = jax.random.split(key)
-        falling = 0.02 + 0.98 * 0.5 * (1 + np.cos(np.pi * done / course.steps))
-        rising = min(1.0, (done + 1) / min(500, 1 + course.steps // 10))
-        weights, moments, value = improve(
-            weights,
-            moments,
-            pool,
-            mine,
-            course.rate * rising * falling,
-            course.lesson,
-            course.decay,
-        )
+        falling = 0.02 + 0.98 * 0.5 * (1 + np.cos(np.pi * done / steps))
+        now = rate * min(1.0, (done + 1) / min(500, 1 + steps // 10)) * falling
+        weights, moments, value = improve(weights, moments, pool, mine, now)
         if done % (40 * STRIDE) == 0:
-            print(f"{course.name} {done} {float(value):.4f}", flush=True)
+            print(f"finisher {done} {float(value):.4f}", flush=True)
     return weights
 
 
@@ -390,15 +313,10 @@ def options_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     made.add_argument("--pool", required=True, help="file that benchmarks.policy.pool wrote")
     made.add_argument("--out", required=True, help="file of the weights, .npz")
     add_leave_out(made)
-    add_course(made, steps=24000)
-    return parsed(made, arguments)
-
-
-def add_course(made: argparse.ArgumentParser, steps: int) -> None:
-    """Add the options that say how long and how fast a network learns."""
-    made.add_argument("--steps", type=int, default=steps)
+    made.add_argument("--steps", type=int, default=24000)
     made.add_argument("--rate", type=float, default=1e-3, help="of learning; falls to 2%% of it")
     made.add_argument("--seed", type=int, default=0)
+    return parsed(made, arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -407,10 +325,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     labels = read_labels(Path(options.pool))
     kept = labels.chosen(options.leave_out, options.leave_out_kind)
     pool = read_pool(options.pool, kept)
-    course = Course("finisher", going_on, _DECAY, options.steps, options.rate, options.seed)
-    weights = train(pool, start(jax.random.PRNGKey(options.seed)), course)
-    signed = {f"finisher_{name}": array for name, array in weights.items()}
-    write(Path(options.out), options.command, "finisher", signed, labels.training(kept))
+    weights = train(pool, options.steps, options.rate, options.seed)
+    write(Path(options.out), options.command, "finisher", weights, labels.training(kept))
     named = np.asarray(pool.called[:, 0]) >= 0
     tasks = [t for t, name in enumerate(labels.names) if name in {*kept} and named[t]]
     if tasks:

@@ -7,8 +7,7 @@ Stages, each a command of this folder with its output in `--work`:
     policy     the network that chooses arms        policy.npz
     ends       the network that predicts ends       ends.npz
     finisher   which tried arm to go on with        finisher.npz
-    scout      which untried arm to look at         scout.npz
-    install    copies the five networks where they are used
+    install    copies the four networks where they are used
 
 A stage that has ended leaves a record of its arguments and of the digests of its inputs. A later
 call does not repeat it unless one of these has changed, so a retraining may be spread over calls
@@ -33,7 +32,7 @@ from bhpt.beliefs.learned.weights import NETWORKS, read_weights, write_weights
 from bhpt.domain import Misuse
 
 PACKAGE = Path(bhpt.beliefs.learned.__path__[0]) / "data"
-STAGES = ("pool", "knowledge", "policy", "ends", "finisher", "scout", "install")
+STAGES = ("pool", "knowledge", "policy", "ends", "finisher", "install")
 CRITIC = ("value",)  # arrays that only training needs
 
 
@@ -104,13 +103,6 @@ def stages(options: argparse.Namespace) -> list[Stage]:
             _command("finisher"),
         ),
         Stage(
-            "scout",
-            _texts(["--pool", packed, *kept], "--out", networks["scout"])
-            + _texts(["--steps", options.scout_steps]),
-            (packed,),
-            _command("scout"),
-        ),
-        Stage(
             "install",
             (str(options.out),),
             tuple(networks.values()),
@@ -153,7 +145,6 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--seconds", type=float, default=500.0, help="of training the policy")
     made.add_argument("--ends-seconds", type=float, default=250.0, help="of training ends")
     made.add_argument("--finisher-steps", type=int, default=24000, help="of training finisher")
-    made.add_argument("--scout-steps", type=int, default=9000, help="of training scout")
     made.add_argument("--taught", type=int, default=40, help="iterations that copy i-Epoch")
     made.add_argument("--shrink", type=int, default=1, help="fewer studies, to try it out")
     made.add_argument("--start-policy", default="", help="weights to go on from")

@@ -9,10 +9,9 @@ The network sees the best loss of an arm so far. Where losses rise since then (`
 preference, the logarithm of the chance that an arm is run next, falls as the logarithm of the odds
 of a new record does.
 
-The network decides between a first look and going on. Which arm it is, of the untried or of the
-tried ones, is decided together with a network that reads curves and configurations side by side
-(`picker`), where names are known and that network is there: preferences and its scores are added,
-both logarithms of chances.
+The network decides between a first look and going on. Which tried arm goes on is decided together
+with a network that reads curves and configurations side by side (`finisher`), where names are
+known and that network is there: preferences and its scores are added, both logarithms of chances.
 
 All that the network sees of a curve is relative to other curves, so of one curve alone it cannot
 tell a good start from a plateau. Where it has the choice it tries a second arm within three units.
@@ -33,9 +32,9 @@ import numpy as np
 from bhpt.beliefs.experts import Advice
 from bhpt.beliefs.learned.arm_opinions import names_tell
 from bhpt.beliefs.learned.ends import LearnedPredictor
+from bhpt.beliefs.learned.finisher_inputs import finisher_scores
 from bhpt.beliefs.learned.network import outputs, preferences, trunk
 from bhpt.beliefs.learned.network_inputs import NetworkInputs, experts_advice, network_inputs
-from bhpt.beliefs.learned.picker_inputs import picker_scores
 from bhpt.beliefs.learned.rising import LOG_ODDS, rises
 from bhpt.beliefs.learned.weights import NetworkWeights, shipped, shipped_policy
 from bhpt.beliefs.predictor import Predictor
@@ -46,7 +45,7 @@ _ALONE = 4  # units of one arm, none of another: the network has not had the cho
 _ALL_BUT_CURVES = tuple(
     one.name for one in fields(View) if one.name not in ("curves", "memory")
 )  # what a view consists of beside them
-_PICKER = 4.0  # weight of its scores beside the preferences of the network that chooses
+_FINISHER = 4.0  # weight of its scores beside the preferences of the network that chooses
 _TIES = 1e-4  # untried arms of equal preference, up to rounding, are drawn at random
 
 
@@ -105,7 +104,8 @@ class Learned(PredictingPolicy):
         inputs = network_inputs(view, self.weights)
         preferred = self.preferences(inputs) - LOG_ODDS * rises(view, inputs.rows)
         chosen = likeliest(preferred, inputs.moment.n == 0, view.rng)
-        chosen = picked(view, inputs, preferred, self.weights, chosen)
+        if inputs.moment.n[chosen]:
+            chosen = goes_on(view, inputs, preferred, self.weights, chosen)
         return int(inputs.rows[chosen])
 
     def preferences(self, inputs: NetworkInputs) -> FloatArray:
@@ -140,26 +140,26 @@ def _after_first_unit(view: View) -> View:
     )
 
 
-def picked(
+def goes_on(
     view: View,
     inputs: NetworkInputs,
     preferred: FloatArray,
     trained: NetworkWeights,
     chosen: int,
 ) -> int:
-    """The arm to run, as a place among the arms looked at: tried or untried as the chosen one is.
+    """The tried arm to go on with, as a place among the arms looked at.
 
     Args:
         view: The study.
         inputs: Of the network that chooses.
         preferred: Its preferences, [R].
         trained: All networks.
-        chosen: The arm that it prefers.
+        chosen: The tried arm that it prefers.
     """
-    scored = picker_scores(view, inputs, trained, preferred, chosen)
+    scored = finisher_scores(view, inputs, trained, chosen)
     if scored is None:
         return chosen
-    together = preferred[scored.places] + _PICKER * scored.values
+    together = preferred[scored.places] + _FINISHER * scored.values
     return int(scored.places[together.argmax()])
 
 

@@ -226,7 +226,7 @@ def make_rule(name: str) -> Policy:
 
     `default:FOLDER`, `learned:FOLDER` and `nameless:FOLDER` decide with the weights `policy.npz`,
     `ends.npz` and `names.npz` in a folder, such as those of networks that have never seen the
-    tasks of a benchmark, and with `finisher.npz` and `scout.npz` if it has them.
+    tasks of a benchmark, and with `finisher.npz` if it has one.
 
     Raises:
         Misuse: No policy that people tune with has this name.

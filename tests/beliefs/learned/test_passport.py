@@ -31,9 +31,7 @@ def test_shipped_weights_say_where_they_come_from(network: Network) -> None:
     assert passport.network == network
     assert passport.arrays == arrays_digest(shipped(network))
     assert passport.schema.arm_features == (ARM_FEATURES if network in ("policy", "ends") else ())
-    assert passport.schema.tokens == (
-        TOKEN_NAMES if network in ("names", "finisher", "scout") else ()
-    )
+    assert passport.schema.tokens == (TOKEN_NAMES if network in ("names", "finisher") else ())
     assert passport.schema.bins == (BINS if network == "ends" else 0)
     assert passport.shapes == {name: value.shape for name, value in shipped(network).items()}
     assert passport.trained_on.suites["nets"] == (263 if network == "policy" else 93)

@@ -131,7 +131,7 @@ def test_without_names_nothing_is_known_of_them() -> None:
     weights = without_names(named)
     assert without_names(named) is weights  # what follows from it is remembered
     assert weights.keys() == {
-        name for name in named if not name.startswith(("reader_", "finisher_", "scout_"))
+        name for name in named if not name.startswith(("reader_", "finisher_"))
     }
     assert weights.keys() == shipped("policy").keys()
     assert named.knows_names

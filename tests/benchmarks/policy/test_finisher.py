@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from benchmarks.policy.pool import Source, pack
 
-from bhpt.beliefs.learned import picker
-from bhpt.beliefs.learned.weights import read_weights, with_names
+from bhpt.beliefs.learned import finisher
+from bhpt.beliefs.learned.weights import read_weights
 from bhpt.domain import FloatArray
 from bhpt.spaces import encode_tokens
 from bhpt.spaces.ranges import NumberRange
@@ -57,14 +57,13 @@ def test_it_learns_which_arms_gain_late(
     module.main([*told, "--leave-out", "late_5"])
     assert capsys.readouterr().out.splitlines()[-1].startswith("left out: regret 0.")
     weights = read_weights(out, "finisher")
-    network = with_names(weights).finisher
     assert weights.passport.trained_on.left_out == ("late_5",)
     assert weights.passport.trained_on.kinds == {"late": 5}
     read = module.read_pool(str(pool), ())
     draw = jax.vmap(lambda key: module.draw(read, key, 5, varied=False))
     choices = draw(jax.random.split(jax.random.PRNGKey(3), 64))
     before = float(module.loss(module.start(jax.random.PRNGKey(0)), choices))
-    assert float(module.loss(network, choices)) < 0.9 * before
+    assert float(module.loss(dict(weights), choices)) < 0.9 * before
 
 
 def test_training_and_deciding_are_told_the_same(pool: Path) -> None:
@@ -76,15 +75,15 @@ def test_training_and_deciding_are_told_the_same(pool: Path) -> None:
     tokens = np.concatenate(
         [
             choice.values,
-            np.broadcast_to(choice.names, (picker.MOST, *choice.names.shape)),
+            np.broadcast_to(choice.names, (finisher.MOST, *choice.names.shape)),
         ],
         axis=2,
     )
     tokens = tokens * tokens[:, :, :1]
     plain = {name: np.asarray(value) for name, value in weights.items()}
-    configured = picker.configurations(np, plain, tokens)
+    configured = finisher.configurations(np, plain, tokens)
     seen = np.asarray(choice.seen)
-    decided = picker.scores(np, plain, np.asarray(choice.curves), configured, seen)
+    decided = finisher.scores(np, plain, np.asarray(choice.curves), configured, seen)
     trained = np.asarray(module.judged(weights, choice))
     np.testing.assert_allclose(decided[seen > 0], trained[seen > 0], atol=1e-4)
 

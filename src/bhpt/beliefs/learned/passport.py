@@ -37,7 +37,7 @@ class Passport:
     """Identity and origin of one file of weights.
 
     Attributes:
-        network: What it is for: `policy`, `ends`, `names`, `finisher` or `scout`.
+        network: What it is for: `policy`, `ends`, `names` or `finisher`.
         schema: Features, tokens and bins that it was trained for.
         arrays: SHA-256 of its arrays, see `arrays_digest`.
         shapes: Shape of each array.

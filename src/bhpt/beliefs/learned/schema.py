@@ -14,7 +14,6 @@ from bhpt.spaces.tokens import TOKEN_NAMES
 
 # Raised where a name stays and what is computed for it changes.
 SCHEMA_VERSION = 1
-_TOKEN_LAYERS = {"reader_token", "finisher_token", "scout_token"}  # arrays that read tokens
 
 ARM_FEATURES = (
     # where an arm stands
@@ -146,7 +145,7 @@ class Schema:
             self,
             arm_features=self.arm_features if arms else (),
             study_features=self.study_features if arms else (),
-            tokens=self.tokens if _TOKEN_LAYERS & {*names} else (),
+            tokens=self.tokens if {"reader_token", "finisher_token"} & {*names} else (),
             bins=self.bins if "bins" in names else 0,
         )
 
@@ -158,7 +157,6 @@ class Schema:
             "shared_input": (0, study + arm),
             "reader_token": (1, len(self.tokens)),
             "finisher_token": (0, len(self.tokens)),
-            "scout_token": (0, len(self.tokens)),
             "reader_output": (2, len(self.opinions) - 1),
             "bins": (1, self.bins),
         }

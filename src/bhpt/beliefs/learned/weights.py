@@ -11,22 +11,20 @@ from zipfile import BadZipFile
 import numpy as np
 
 from bhpt.beliefs.learned.array_types import Array
-from bhpt.beliefs.learned.network import Weights
 from bhpt.beliefs.learned.passport import Passport, TrainedOn, arrays_digest, decode_passport
 from bhpt.beliefs.learned.schema import SCHEMA
 from bhpt.domain import Misuse
 
 _READER = "reader_"  # what the arrays of networks that read names begin with
-_FINISHER = "finisher_"  # and those of the network that picks among tried arms
-_SCOUT = "scout_"  # and those of the one that picks among untried arms
+_FINISHER = "finisher_"  # and those of the one that says which tried arm to go on with
 _PASSPORT = "passport"  # the array of a file that holds it, as bytes
 _RETRAIN = "train anew with `python -m benchmarks.policy.retrain`"
 
 
-Network = Literal["policy", "ends", "names", "finisher", "scout"]
-"""Chooses arms, predicts ends, reads names, picks among tried arms, picks among untried ones."""
-NETWORKS: tuple[Network, ...] = ("policy", "ends", "names", "finisher", "scout")
-_MAY_LACK: tuple[Network, ...] = ("finisher", "scout")
+Network = Literal["policy", "ends", "names", "finisher"]
+"""Chooses arms, predicts ends, reads names, says which tried arm to go on with."""
+NETWORKS: tuple[Network, ...] = ("policy", "ends", "names", "finisher")
+_MAY_LACK: tuple[Network, ...] = ("finisher",)
 
 
 class NetworkWeights(Mapping[str, Array]):
@@ -70,19 +68,9 @@ class NetworkWeights(Mapping[str, Array]):
         return any(name.startswith(_READER) for name in self._arrays)
 
     @cached_property
-    def finisher(self) -> Weights | None:
-        """The network that picks among tried arms, without its sign in the names of arrays."""
-        return self._part(_FINISHER)
-
-    @cached_property
-    def scout(self) -> Weights | None:
-        """The network that picks among untried arms, likewise."""
-        return self._part(_SCOUT)
-
-    def _part(self, sign: str) -> Weights | None:
-        """The arrays whose names begin with a sign, without it; None if there are none."""
-        found = {k.removeprefix(sign): v for k, v in self._arrays.items() if k.startswith(sign)}
-        return found or None
+    def knows_finishers(self) -> bool:
+        """Whether it has the network that says which tried arm to go on with."""
+        return any(name.startswith(_FINISHER) for name in self._arrays)
 
     @cached_property
     def digest(self) -> str:
@@ -101,13 +89,13 @@ def shipped(name: Network) -> NetworkWeights:
 @cache
 def shipped_policy() -> NetworkWeights:
     """Weights of the network that chooses arms, together with those that use names for it."""
-    return with_names(shipped("policy"), shipped("names"), shipped("finisher"), shipped("scout"))
+    return with_names(shipped("policy"), shipped("names"), shipped("finisher"))
 
 
 def networks_in(folder: Path) -> tuple[NetworkWeights, ...]:
-    """The networks of a folder, in the order of `NETWORKS`; it may lack those that pick.
+    """The networks of a folder, in the order of `NETWORKS`; it may lack the finisher.
 
-    Without these the network that chooses arms picks among tried and among untried ones alone.
+    Without that one the network that chooses arms chooses among tried ones alone.
 
     Raises:
         Misuse: Another one is absent, or one cannot be used.
@@ -214,5 +202,5 @@ def with_names(trained: NetworkWeights, *others: NetworkWeights) -> NetworkWeigh
 @cache
 def without_names(trained: NetworkWeights) -> NetworkWeights:
     """The same network, without those that use names."""
-    left = {k: v for k, v in trained.items() if not k.startswith((_READER, _FINISHER, _SCOUT))}
+    left = {k: v for k, v in trained.items() if not k.startswith((_READER, _FINISHER))}
     return NetworkWeights(left, trained.passport)

@@ -1,4 +1,4 @@
-"""The networks that pick among tried or untried arms: what they are told, what they say."""
+"""The network that says which tried arm to go on with: what it is told, what it says."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bhpt.beliefs.learned import picker
+from bhpt.beliefs.learned import finisher
+from bhpt.beliefs.learned.finisher_inputs import finisher_scores
 from bhpt.beliefs.learned.network_inputs import network_inputs
-from bhpt.beliefs.learned.picker_inputs import picker_scores
 from bhpt.beliefs.learned.weights import (
     NETWORKS,
-    Network,
     NetworkWeights,
     networks_in,
     shipped,
@@ -39,7 +38,7 @@ def some_curves(seed: int, arms: int, total: int) -> tuple[FloatArray, IntArray]
 
 def told(q: FloatArray, n: IntArray, left: float = 7.0) -> FloatArray:
     arms, total = len(n), q.shape[1] - 1
-    found: FloatArray = picker.curve_features(
+    found: FloatArray = finisher.curve_features(
         np, q, n, np.full(arms, left), float(total), np.ones(arms)
     )
     return found
@@ -55,7 +54,7 @@ def test_nothing_is_told_of_what_is_still_to_come(seed: int, arms: int, total: i
             other[arm, n[arm]] + RNG(seed + 1).random(total - n[arm]).cumsum()
         )
     features = told(q, n)
-    assert features.shape == (arms, picker.FEATURES)
+    assert features.shape == (arms, finisher.FEATURES)
     assert np.isfinite(features).all()
     np.testing.assert_array_equal(features, told(other, n))
 
@@ -83,11 +82,10 @@ def test_better_arms_with_as_many_units_are_counted_by_hand() -> None:
 
 
 def scored(q: FloatArray, n: IntArray, tokens: FloatArray, seen: FloatArray) -> FloatArray:
-    weights, total = shipped_policy().scout, q.shape[1] - 1
-    assert weights is not None
-    curves = picker.curve_features(np, q, n, np.full(len(n), 5.0), float(total), seen)
-    configured = picker.configurations(np, weights, tokens)
-    found: FloatArray = picker.scores(np, weights, curves, configured, seen)
+    weights, total = shipped("finisher"), q.shape[1] - 1
+    curves = finisher.curve_features(np, q, n, np.full(len(n), 5.0), float(total), seen)
+    configured = finisher.configurations(np, weights, tokens)
+    found: FloatArray = finisher.scores(np, weights, curves, configured, seen)
     return found
 
 
@@ -106,6 +104,7 @@ def test_the_order_of_arms_and_padding_do_not_matter() -> None:
         np.array([1.0] * 7 + [0.0] * 3),
     )
     np.testing.assert_allclose(padded[:7], alone, atol=1e-4)
+    assert (padded[7:] < -1e8).all()
 
 
 def test_configurations_matter_and_absent_hyperparameters_do_not() -> None:
@@ -118,74 +117,38 @@ def test_configurations_matter_and_absent_hyperparameters_do_not() -> None:
 
 
 def test_the_arms_that_came_furthest_are_compared_and_the_chosen_one() -> None:
-    arms = picker.MOST + 20
+    arms = finisher.MOST + 20
     view = study(1, arms=arms, epochs=6, reports=400, tokens=some_tokens(1, arms), left=40.0)
     weights = shipped_policy()
     inputs = network_inputs(view, weights)
     tried = np.flatnonzero(inputs.moment.n > 0)
-    assert len(tried) > picker.MOST
+    assert len(tried) > finisher.MOST
     reached = inputs.moment.q[np.arange(len(inputs.rows)), inputs.moment.n.astype(int)]
     worst = int(tried[reached[tried].argmin()])
-    found = picker_scores(view, inputs, weights, np.zeros(arms), worst)
+    found = finisher_scores(view, inputs, weights, worst)
     assert found is not None
-    assert len(found.places) == picker.MOST
+    assert len(found.places) == finisher.MOST
     assert worst in found.places
-    best = tried[np.argsort(-reached[tried], kind="stable")[: picker.MOST - 1]]
+    best = tried[np.argsort(-reached[tried], kind="stable")[: finisher.MOST - 1]]
     assert {*best.tolist()} <= {*found.places.tolist()}
-
-
-def test_an_untried_arm_is_scored_by_what_the_tried_ones_did_and_by_no_other_untried_one() -> None:
-    q, n = some_curves(5, 7, 11)
-    tokens = some_tokens(5, 7)
-    n[4:] = 0
-    seen = (n > 0).astype(float)
-    all_of_them = scored(q, n, tokens, seen)
-    fewer = scored(q[:5], n[:5], tokens[:5], seen[:5])
-    np.testing.assert_allclose(all_of_them[:5], fewer, atol=1e-4)
-    other = q.copy()
-    other[:4] = q[3::-1]
-    assert not np.allclose(scored(other, n, tokens, seen)[4:], all_of_them[4:], atol=1e-2)
-
-
-def test_the_untried_arms_that_are_preferred_are_compared_and_the_chosen_one() -> None:
-    arms = picker.MOST + 30
-    view = study(1, arms=arms, epochs=6, reports=12, tokens=some_tokens(1, arms), left=40.0)
-    weights = shipped_policy()
-    inputs = network_inputs(view, weights)
-    new = np.flatnonzero((inputs.moment.n == 0) & (inputs.moment.open > 0))
-    assert picker.MOST < len(new) < arms
-    preferred = RNG(2).random(arms)
-    worst = int(new[preferred[new].argmin()])
-    found = picker_scores(view, inputs, weights, preferred, worst)
-    assert found is not None
-    best = new[np.argsort(-preferred[new])[: picker.MOST - 1]]
-    np.testing.assert_array_equal(found.places, np.sort([*best, worst]))
-    assert np.isfinite(found.values).all()
-    assert found.values.std() > 0
-
-
-def test_of_a_study_in_which_nothing_was_tried_nothing_is_said() -> None:
-    view = study(1, arms=6, epochs=6, reports=0, tokens=some_tokens(1, 6))
-    inputs = network_inputs(view, shipped_policy())
-    assert picker_scores(view, inputs, shipped_policy(), np.zeros(6), 0) is None
 
 
 def test_without_names_or_the_network_nothing_is_said() -> None:
     view = study(1, arms=6, epochs=6, reports=9, tokens=some_tokens(1, 6))
     both = with_names(shipped("policy"), shipped("names"))
-    for lacking in (both, without_names(shipped_policy())):
-        assert lacking.finisher is lacking.scout is None
+    assert not both.knows_finishers
+    assert not without_names(shipped_policy()).knows_finishers
     for one, weights in ((view, both), (replace(view, tokens=None), shipped_policy())):
         inputs = network_inputs(one, weights)
         chosen = int(np.flatnonzero(inputs.moment.n > 0)[0])
-        assert picker_scores(one, inputs, weights, np.zeros(6), chosen) is None
+        assert finisher_scores(one, inputs, weights, chosen) is None
 
 
 def put(folder: Path, network: NetworkWeights) -> None:
     write_weights(folder / f"{network.passport.network}.npz", network, network.passport)
 
 
-def test_a_folder_may_lack_them_and_no_other_network(tmp_path: Path) -> None:
+def test_a_folder_may_lack_it_and_no_other_network(tmp_path: Path) -> None:
     whole, lacking, broken = tmp_path / "whole", tmp_path / "lacking", tmp_path / "broken"
     for folder, networks in ((whole, NETWORKS), (lacking, NETWORKS[:3]), (broken, NETWORKS[:2])):
         folder.mkdir()
@@ -197,12 +160,12 @@ def test_a_folder_may_lack_them_and_no_other_network(tmp_path: Path) -> None:
         networks_in(broken)
 
 
-@pytest.mark.parametrize("network", ["finisher", "scout"])
-def test_weights_for_other_tokens_are_refused(network: Network, tmp_path: Path) -> None:
-    weights, layer = shipped(network), f"{network}_token"
-    short = {**weights, layer: weights[layer][:-1]}
-    write_weights(tmp_path / f"{network}.npz", short, weights.passport)
-    for name in NETWORKS[:3]:
-        put(tmp_path, shipped(name))
-    with pytest.raises(Misuse, match=f"{layer} does not fit"):
+def test_weights_for_other_tokens_are_refused(tmp_path: Path) -> None:
+    weights = shipped("finisher")
+    short = {**weights, "finisher_token": weights["finisher_token"][:-1]}
+    write_weights(tmp_path / "finisher.npz", short, weights.passport)
+    put(tmp_path, shipped("policy"))
+    put(tmp_path, shipped("ends"))
+    put(tmp_path, shipped("names"))
+    with pytest.raises(Misuse, match="finisher_token does not fit"):
         networks_in(tmp_path)

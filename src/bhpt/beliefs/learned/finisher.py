@@ -1,19 +1,13 @@
-"""Networks that pick an arm beside others, by curves and configurations together.
+"""Which tried arm would end best if it got all that is left, by its curve and its configuration.
 
 A curve alone says little about its end. What a configuration usually does later does: a small rate
-starts slowly and ends low, an arm with much regularisation gains late. And what is usually good may
-not be so in this study, which the tried arms show. So a network is told both, the curves of the
-tried arms and the tokens of the hyper-parameters of all arms (`spaces.tokens`). Two networks of
-this make are used, each trained by a module of `benchmarks.policy` of its name:
-
-    finisher  scores tried arms, by where each would end if it got all that is left
-    scout     scores untried arms, by where each would end, in the light of the tried ones
-
-The policy's network decides between a first look and going on; which arm it is, is decided with
-these scores.
+starts slowly and ends low, an arm with much regularisation gains late. So a network is told both,
+the curves of the tried arms and the tokens of their hyper-parameters (`spaces.tokens`), and scores
+each arm beside the others. The policy's network decides between a first look and going on; which
+arm goes on is decided with these scores. `benchmarks.policy.finisher` trains it.
 
 Notation:
-    R  arms, N  hyper-parameters, F  numbers of a token, H  hidden units
+    R  tried arms, N  hyper-parameters, F  numbers of a token, H  hidden units
     T  units of a full training, n_k  units of arm k, r_k  units that what is left buys it
     u_k(t) = q_k(t) / max q  improvement within t units, relative to the best of the study
 """
@@ -23,7 +17,7 @@ from bhpt.beliefs.learned.network import Weights, smooth
 from bhpt.beliefs.learned.past import at, clipped
 
 MOST = 32
-"""Tried arms that are told of at most, and untried ones that are compared at most."""
+"""Arms that are compared at most: those that have come furthest."""
 FEATURES = 30
 """Numbers that a curve is told as."""
 LAYERS = 2
@@ -39,10 +33,10 @@ def curve_features(xp: Xp, q: Array, n: Array, r: Array, total: Array, seen: Arr
     Args:
         xp: NumPy or JAX's twin of it.
         q: Improvements after each unit, best so far, at least 0, [R, T + 1].
-        n: Units that each arm has had, 0 for untried ones, [R].
+        n: Units that each arm has had, at least 1 for tried ones, [R].
         r: Units that what is left would buy each arm, [R].
         total: T.
-        seen: 1 for tried arms, 0 for untried ones and padding, [R].
+        seen: 1 for tried arms, 0 for padding, [R].
     """
     arms = len(n)
     ago = [xp.maximum(n - back, 0) for back in range(_BACK + 1)]
@@ -69,7 +63,7 @@ def curve_features(xp: Xp, q: Array, n: Array, r: Array, total: Array, seen: Arr
         seen.sum() / MOST + xp.zeros(arms),
         _share_better(xp, q, n, seen),
     ]
-    return clipped(xp, -5.0, xp.stack(columns, axis=1), 5.0)
+    return clipped(xp, -5.0, xp.stack(columns, axis=1), 5.0) * seen[:, None]
 
 
 def _share_better(xp: Xp, q: Array, n: Array, seen: Array) -> Array:
@@ -88,7 +82,7 @@ def configurations(xp: Xp, weights: Weights, tokens: Array) -> Array:
         weights: Of the network.
         tokens: Of each arm, those that are absent zero, [R, N, F].
     """
-    read = tokens @ weights["token"] + weights["token_bias"]
+    read = tokens @ weights["finisher_token"] + weights["finisher_token_bias"]
     return after_reading(xp, weights, read, tokens[:, :, :1])
 
 
@@ -98,48 +92,45 @@ def after_reading(xp: Xp, weights: Weights, read: Array, present: Array) -> Arra
     Args:
         xp: NumPy or JAX's twin of it.
         weights: Of the network.
-        read: Tokens times `token`, with its bias, [R, N, H].
+        read: Tokens times `finisher_token`, with its bias, [R, N, H].
         present: 1 for the tokens that an arm has, [R, N, 1].
     """
     read = smooth(xp, read) * present
-    context = read.sum(axis=1) @ weights["context"]
-    again = read @ weights["again"] + weights["again_bias"] + context[:, None, :]
-    found: Array = (smooth(xp, again) * present).sum(axis=1) @ weights["configuration"]
+    context = read.sum(axis=1) @ weights["finisher_context"]
+    again = read @ weights["finisher_again"] + weights["finisher_again_bias"] + context[:, None, :]
+    found: Array = (smooth(xp, again) * present).sum(axis=1) @ weights["finisher_configuration"]
     return found
 
 
 def scores(xp: Xp, weights: Weights, curves: Array, configured: Array, seen: Array) -> Array:
-    """Logarithm of the unnormalised chance that an arm is the one to pick, [R].
-
-    Each arm is told of the tried ones alone. Padding has scores, too, which mean nothing.
+    """Logarithm of the unnormalised chance that an arm is the one to go on with, [R].
 
     Args:
         xp: NumPy or JAX's twin of it.
         weights: Of the network.
         curves: What `curve_features` says, [R, FEATURES].
         configured: What `configurations` says, [R, H].
-        seen: 1 for tried arms, 0 for untried ones and padding, [R].
+        seen: 1 for tried arms, 0 for padding, [R].
     """
-    x = smooth(xp, curves @ weights["curve"] + weights["curve_bias"]) + configured
+    x = smooth(xp, curves @ weights["finisher_curve"] + weights["finisher_curve_bias"]) + configured
     for layer in range(LAYERS):
         x = x + _attention(xp, weights, layer, x, seen)
-        inner = _normed(xp, x) @ weights[f"wide_{layer}"]
-        inner = smooth(xp, inner + weights[f"wide_bias_{layer}"])
-        x = x + inner @ weights[f"narrow_{layer}"]
-    hidden = smooth(xp, x @ weights["hidden"] + weights["hidden_bias"])
-    found: Array = hidden @ weights["output"]
-    return found
+        inner = _normed(xp, x) @ weights[f"finisher_wide_{layer}"]
+        inner = smooth(xp, inner + weights[f"finisher_wide_bias_{layer}"])
+        x = x + inner @ weights[f"finisher_narrow_{layer}"]
+    hidden = smooth(xp, x @ weights["finisher_hidden"] + weights["finisher_hidden_bias"])
+    return xp.where(seen > 0, hidden @ weights["finisher_output"], _NEVER)
 
 
 def _attention(xp: Xp, weights: Weights, layer: int, x: Array, seen: Array) -> Array:
-    """What each arm takes from the tried ones, [R, H]."""
+    """What each arm takes from the others, [R, H]."""
     arms, size = x.shape
-    made = (_normed(xp, x) @ weights[f"attend_{layer}"]).reshape(arms, 3, HEADS, -1)
+    made = (_normed(xp, x) @ weights[f"finisher_attend_{layer}"]).reshape(arms, 3, HEADS, -1)
     query, key, value = made.transpose(1, 2, 0, 3)  # each [HEADS, R, H / HEADS]
     match = query @ key.transpose(0, 2, 1) * (HEADS / size) ** 0.5 + (1.0 - seen) * _NEVER
     match = xp.exp(match - match.max(axis=-1, keepdims=True))
     taken = (match / match.sum(axis=-1, keepdims=True)) @ value
-    return taken.transpose(1, 0, 2).reshape(arms, size) @ weights[f"joined_{layer}"]
+    return taken.transpose(1, 0, 2).reshape(arms, size) @ weights[f"finisher_joined_{layer}"]
 
 
 def _normed(xp: Xp, x: Array) -> Array:
