@@ -33,6 +33,11 @@ class Tabular:
     about: str
 
     @property
+    def loss_name(self) -> str:
+        """What is measured: for classes or for values."""
+        return "validation log loss" if self.classes else "validation squared error"
+
+    @property
     def base_loss(self) -> float:
         """The loss of a model that knows only how often classes are, or the mean."""
         if not self.classes:

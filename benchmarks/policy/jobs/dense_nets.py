@@ -104,7 +104,7 @@ def tabular_network(rng: np.random.Generator, widen: int = 1) -> DeepJob:
         else Axis("beta_1" if keras else "beta1", (0.8, 0.95), (0.0, 0.999)),
         *(KERAS if keras else TORCH),
     )
-    metric = "validation log loss" if data.classes else "validation squared error"
+    metric = data.loss_name
     if absolute and not data.classes:
         metric = "validation absolute error"
     fixed = {"optimizer": "sgd" if plain else "adam", "layers": 2}

@@ -56,8 +56,9 @@ def sgd(rng: np.random.Generator, longer: int = 1) -> Job:
         model = kind(**given)
         return [data.base_loss, *_partial(model, data, units, part, seed)]
 
-    metric = "validation log loss" if data.classes else "validation squared error"
-    return Job("linear", metric, units, f"{data.about}; {part:g} of the data a unit", SGD, train)
+    return Job(
+        "linear", data.loss_name, units, f"{data.about}; {part:g} of the data a unit", SGD, train
+    )
 
 
 def mlp(rng: np.random.Generator, longer: int = 1) -> Job:
@@ -75,8 +76,9 @@ def mlp(rng: np.random.Generator, longer: int = 1) -> Job:
         kind = neural_network.MLPClassifier if data.classes else neural_network.MLPRegressor
         return [data.base_loss, *_partial(kind(**given), data, units, 1.0, seed)]
 
-    metric = "validation log loss" if data.classes else "validation squared error"
-    return Job("sklearn-network", metric, units, data.about, MLP if adam else MLP_SGD, train)
+    return Job(
+        "sklearn-network", data.loss_name, units, data.about, MLP if adam else MLP_SGD, train
+    )
 
 
 def _kernel(rng: np.random.Generator, data: Tabular) -> Tabular:

@@ -159,8 +159,9 @@ def tabular_transformer(rng: np.random.Generator, widen: int = 1) -> DeepJob:
         "d_token": "width", "attention_dropout": "noise", "ffn_dropout": "drop",
         "warmup_ratio": "warmup", "batch_size": "batch",
     }  # fmt: skip
-    metric = "validation log loss" if data.classes else "validation squared error"
-    return DeepJob("tabular-transformer", metric, data.about, axes, keys, {"batch": 32}, build)
+    return DeepJob(
+        "tabular-transformer", data.loss_name, data.about, axes, keys, {"batch": 32}, build
+    )
 
 
 def adapters(rng: np.random.Generator, widen: int = 1) -> DeepJob:

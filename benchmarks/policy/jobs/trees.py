@@ -1,8 +1,11 @@
 """Boosted trees by LightGBM, XGBoost and scikit-learn; a unit is a number of rounds."""
 
+from collections.abc import Iterator
+from typing import Protocol
+
 import numpy as np
 
-from .data import Tabular, draw_tabular
+from .data import Floats, Tabular, draw_tabular
 from .job import Job, log_loss, squared
 from .ranges import Axis, Config
 
@@ -115,8 +118,9 @@ def lightgbm(rng: np.random.Generator, longer: int = 1) -> Job:
         losses = next(iter(found["valid_0"].values()))
         return _by_unit(data, losses, units, rounds)
 
-    metric = "validation log loss" if data.classes else "validation squared error"
-    return Job("boosted-trees", metric, units, f"{data.about}; {rounds} rounds a unit", axes, train)
+    return Job(
+        "boosted-trees", data.loss_name, units, f"{data.about}; {rounds} rounds a unit", axes, train
+    )
 
 
 def xgboost(rng: np.random.Generator, longer: int = 1) -> Job:
@@ -164,8 +168,9 @@ def _xgboost(rng: np.random.Generator, longer: int, axes: tuple[Axis, ...]) -> J
             losses = [value**2 for value in losses]
         return _by_unit(data, losses, units, rounds)
 
-    metric = "validation log loss" if data.classes else "validation squared error"
-    return Job("boosted-trees", metric, units, f"{data.about}; {rounds} rounds a unit", axes, train)
+    return Job(
+        "boosted-trees", data.loss_name, units, f"{data.about}; {rounds} rounds a unit", axes, train
+    )
 
 
 def catboost(rng: np.random.Generator, longer: int = 1) -> Job:
@@ -195,9 +200,10 @@ def catboost(rng: np.random.Generator, longer: int = 1) -> Job:
             losses = [value**2 for value in losses]
         return _by_unit(data, losses, units, rounds)
 
-    metric = "validation log loss" if data.classes else "validation squared error"
     about = f"{data.about}; {rounds} rounds a unit"
-    return Job("catboost", "negative accuracy" if score else metric, units, about, CATBOOST, train)
+    return Job(
+        "catboost", "negative accuracy" if score else data.loss_name, units, about, CATBOOST, train
+    )
 
 
 def histogram(rng: np.random.Generator, longer: int = 1) -> Job:
@@ -215,18 +221,12 @@ def histogram(rng: np.random.Generator, longer: int = 1) -> Job:
             "early_stopping": False,
             "random_state": seed,
         }
-        if data.classes:
-            model = ensemble.HistGradientBoostingClassifier(**given).fit(data.x, data.y)
-            staged = model.staged_predict_proba(data.held_x)
-            losses = [log_loss(data.held_y, p) for p in staged]
-        else:
-            model = ensemble.HistGradientBoostingRegressor(**given).fit(data.x, data.y)
-            losses = [squared(data.held_y, p) for p in model.staged_predict(data.held_x)]
-        return _by_unit(data, losses, units, rounds)
+        kinds = (ensemble.HistGradientBoostingRegressor, ensemble.HistGradientBoostingClassifier)
+        model = kinds[bool(data.classes)](**given).fit(data.x, data.y)
+        return _by_unit(data, _losses_by_round(model, data), units, rounds)
 
-    metric = "validation log loss" if data.classes else "validation squared error"
     about = f"{data.about}; {rounds} rounds a unit"
-    return Job("boosted-trees", metric, units, about, HISTOGRAM, train)
+    return Job("boosted-trees", data.loss_name, units, about, HISTOGRAM, train)
 
 
 def gradient_boosting(rng: np.random.Generator, longer: int = 1) -> Job:
@@ -239,18 +239,29 @@ def gradient_boosting(rng: np.random.Generator, longer: int = 1) -> Job:
         from sklearn import ensemble
 
         given = {**config, "n_estimators": units * rounds, "random_state": seed}
-        if data.classes:
-            model = ensemble.GradientBoostingClassifier(**given).fit(data.x, data.y)
-            staged = model.staged_predict_proba(data.held_x)
-            losses = [log_loss(data.held_y, p) for p in staged]
-        else:
-            model = ensemble.GradientBoostingRegressor(**given).fit(data.x, data.y)
-            losses = [squared(data.held_y, p) for p in model.staged_predict(data.held_x)]
-        return _by_unit(data, losses, units, rounds)
+        kinds = (ensemble.GradientBoostingRegressor, ensemble.GradientBoostingClassifier)
+        model = kinds[bool(data.classes)](**given).fit(data.x, data.y)
+        return _by_unit(data, _losses_by_round(model, data), units, rounds)
 
-    metric = "validation log loss" if data.classes else "validation squared error"
     about = f"{data.about}; {rounds} rounds a unit"
-    return Job("boosted-trees", metric, units, about, GRADIENT, train)
+    return Job("boosted-trees", data.loss_name, units, about, GRADIENT, train)
+
+
+class Staged(Protocol):
+    """A model of scikit-learn that can predict as it would have after each of its rounds."""
+
+    def staged_predict(self, x: Floats, /) -> Iterator[Floats]:
+        """Values or classes after each round."""
+
+    def staged_predict_proba(self, x: Floats, /) -> Iterator[Floats]:
+        """Chances of classes after each round."""
+
+
+def _losses_by_round(model: Staged, data: Tabular) -> list[float]:
+    """Validation loss of a trained model of scikit-learn after each of its rounds."""
+    if data.classes:
+        return [log_loss(data.held_y, p) for p in model.staged_predict_proba(data.held_x)]
+    return [squared(data.held_y, p) for p in model.staged_predict(data.held_x)]
 
 
 def _by_unit(data: Tabular, losses: list[float], units: int, rounds: int) -> list[float]:
