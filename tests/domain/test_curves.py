@@ -290,3 +290,8 @@ def test_what_later_reports_hold_is_no_part_of_an_earlier_digest() -> None:
     curves = Curves.of([[0.5], [0.9]], epochs=4)
     known = curves.digest()
     assert curves.extend(0, np.array([0.3])).first(2).digest() == known == curves.digest()
+
+
+def test_the_leader_is_the_first_arm_with_the_lowest_loss() -> None:
+    assert Curves.of([[], [0.9, 0.4, 0.6], [np.nan], [0.4]], epochs=4).leader == 1
+    assert Curves.of([[], [0.9], [0.5], [0.4]], epochs=4).leader == 3

@@ -250,6 +250,11 @@ class Curves:
         """The lowest finite loss seen, infinity before there is one."""
         return float(self.best_by_row.min(initial=np.inf))
 
+    @property
+    def leader(self) -> int:
+        """The first of the arms with the lowest loss seen; there must be one that was visited."""
+        return int(self.visited[self.best_by_row.argmin()])
+
     def row(self, arm: int) -> int | None:
         """The row of an arm, None if it was not visited."""
         if self._room is None:

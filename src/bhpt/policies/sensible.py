@@ -113,8 +113,7 @@ def hopeful_arms(view: View, ends: Ends) -> BoolArray:
 def too_late(view: View) -> BoolArray:
     """Arms that end at less than half of the epochs that the best loss took, [K]."""
     curves = view.curves
-    leader = int(curves.visited[curves.best_by_row.argmin()])
-    taken = int((curves.of_arm(leader) == curves.best).argmax()) + 1
+    taken = int((curves.of_arm(curves.leader) == curves.best).argmax()) + 1
     last = curves.count_by_arm + view.unit * view.horizon
     late: BoolArray = _FASTER * last < taken
     return late

@@ -159,7 +159,7 @@ def _worth_a_look(
     curves = view.curves
     order = _standing_then(view, chosen)
     looked = active.copy()
-    looked[curves.visited[curves.best_by_row.argmin()]] = True
+    looked[curves.leader] = True
     if chosen.crowded:
         looked[order[busy[order]][:_BUSY]] = True
     left = max(room - int(np.count_nonzero(looked)), 0)
