@@ -45,7 +45,7 @@ from bhpt.spaces.tokens import COLUMNS, NAME_HASH, column
 HIDDEN = 64
 STUDIES = 256  # in a step
 STRIDE = 50  # steps in one call
-ROWS = 256  # arms of a task that are drawn from at most
+ROWS = 256  # arms of a task that a study is drawn from at most: any such part of a larger one
 MEANINGLESS = 0.2  # chance that no name of a task means anything
 BENT = 0.4  # chance of a bent scale of improvements
 _NEAR = 0.05  # regrets that count as about the same
@@ -134,8 +134,9 @@ def draw(pool: Pool, key: Array, task: Array, varied: bool) -> Choice:
         task: Which.
         varied: Whether names, defaults and scales are told otherwise, as in training.
     """
-    keys = jax.random.split(key, 5)
-    first, count, total = pool.table[task]
+    keys = jax.random.split(key, 6)
+    total = pool.table[task, 2]
+    first, count = _window(pool, keys[5], task)
     order = jax.random.uniform(keys[0], (ROWS,)) + 10.0 * (jnp.arange(ROWS) >= count)
     rows = first + jax.lax.top_k(-order, MOST)[1]
     arms = jnp.minimum(jax.random.randint(keys[1], (), 2, MOST + 1), count)
@@ -152,6 +153,13 @@ def draw(pool: Pool, key: Array, task: Array, varied: bool) -> Choice:
     values, names = _told(pool, keys[4], task, rows, varied)
     told = curve_features(jnp, q, n, jnp.full(MOST, 1.0 * left), 1.0 * total, seen)
     return Choice(told, values, names, seen, regret, now)
+
+
+def _window(pool: Pool, key: Array, task: Array) -> tuple[Array, Array]:
+    """The first row of the part of a task that arms are drawn from, and how many rows it has."""
+    first, count = pool.table[task, 0], pool.table[task, 1]
+    later = jax.random.randint(key, (), 0, jnp.maximum(count - ROWS, 0) + 1)
+    return first + later, jnp.minimum(count, ROWS)
 
 
 def _bent(key: Array, q: Array) -> Array:
