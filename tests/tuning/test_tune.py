@@ -40,6 +40,31 @@ def _children() -> set[str]:
     return found
 
 
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ({"workers": "2"}, "workers is a whole number, not '2'"),
+        ({"seed": 1.5}, "seed is a whole number"),
+        ({"unit": "1"}, "unit is a whole number"),
+        ({"max_epochs": 2.5}, "max_epochs is a whole number"),
+        ({"candidates": "9"}, "candidates is a whole number"),
+        ({"stop_when": "low"}, "stop_when is a number"),
+        ({"learn_from": "runs/a.db"}, "learn_from is a list"),
+        ({"track": "tensorboard"}, "track is a list"),
+        ({"policy": Greedy}, "is no policy"),
+        ({"study": 3}, "a study needs a file name"),
+        ({"study": "."}, "is a folder: name a file in it, such as net.db"),
+    ],
+)
+def test_an_argument_of_the_wrong_type_is_one_clear_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, object], match: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Misuse, match=match):
+        tune(Net, _CONFIGS, "2 epochs", **given)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_metric_that_is_maximised(tmp_path: Path) -> None:
     file = tmp_path / "acc.db"
     result = tune(

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from bhpt.domain.durations import duration
+from bhpt.domain.words import counted
 from bhpt.reports.progress import Progress, is_exhausted, progress_of
 from bhpt.tuning import Result
 from bhpt.views.formatting import (
@@ -37,7 +38,8 @@ def _headline(result: Result, progress: Progress) -> str:
     return (
         f"{word}: {progress.budget.rules.used_text(progress.used)} used in "
         f"{duration(progress.clock)}, "
-        f"{progress.tried} configurations tried in {progress.reports} units{failed}"
+        f"{counted(progress.tried, 'configuration')} tried in "
+        f"{counted(progress.reports, 'unit')}{failed}"
     )
 
 

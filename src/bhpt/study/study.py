@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from bhpt.beliefs.earlier_studies import EarlierStudy
 from bhpt.domain import Failure, FailureKind, Memory, Misuse, Objective, Unit, UnitResult, Usage
+from bhpt.domain.arguments import refuse_one_text, whole_number
 from bhpt.domain.budget import Budget
 from bhpt.domain.closing import Closing
 from bhpt.domain.objective import Direction
@@ -104,15 +105,20 @@ class Study(Closing):
         fixed: Mapping[str, object] | None = None,
         learn_from: Sequence["Study | EarlierStudy"] = (),
     ) -> None:
-        parsed = Budget.parse(budget)
-        epochs = default_epochs(parsed, unit, space, fixed) if max_epochs is None else max_epochs
+        parsed, unit = Budget.parse(budget), whole_number("unit", unit)
+        epochs = (
+            default_epochs(parsed, unit, space, fixed)
+            if max_epochs is None
+            else whole_number("max_epochs", max_epochs)
+        )
+        refuse_one_text("learn_from", learn_from, "[study]")
         first = first_events(
             space,
             parsed,
             training=Training(unit, epochs, untrained=untrained),
-            seed=seed,
+            seed=whole_number("seed", seed),
             policy=policy_name(policy),
-            workers=workers,
+            workers=whole_number("workers", workers),
             objective=Objective(metric, mode),
             initial=initial,
             fixed=fixed,
@@ -161,7 +167,7 @@ class Study(Closing):
     ) -> None:
         """Start a session: its clock goes on where the last one stopped."""
         self._journal = journal
-        self._policy = named_policy(policy) if isinstance(policy, str) else policy
+        self._policy = chosen_policy(policy)
         self._memory = Memory()
         self._clock = clock
         self._zero = clock() - journal.state.clock
@@ -196,6 +202,12 @@ class Study(Closing):
     def in_flight(self) -> tuple[AskedUnit, ...]:
         """Units that were asked for and not told yet."""
         return tuple(asked(self.state, attempt) for attempt in self.state.flying)
+
+    def __repr__(self) -> str:
+        ledger, objective = self.state.ledger, self.state.plan.objective
+        found = f"best {objective.metric} {self.best_loss:.5g}"
+        best = found if self.state.best is not None else f"no {objective.metric} yet"
+        return f"<Study: {ledger.budget.rules.used_text(ledger.used)} used, {best}>"
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -291,6 +303,8 @@ class Study(Closing):
         return self._clock() - self._zero
 
     def _took(self, unit: AskedUnit) -> float:
+        if not isinstance(unit, AskedUnit):
+            raise Misuse(f"report a unit that ask() gave, not {unit!r:.40}")
         if not 0 <= unit.attempt < len(self.state.attempts):
             raise Misuse(f"this study has not asked for attempt {unit.attempt}")
         return max(0.0, self._now() - self.state.attempts[unit.attempt].started)
@@ -322,6 +336,22 @@ def named_policy(name: str) -> Policy:
     from bhpt.policies.registry import make_policy
 
     return make_policy(name)
+
+
+def chosen_policy(policy: str | Policy) -> Policy:
+    """A fresh policy by its name, or the one that is handed over.
+
+    Raises:
+        Misuse: There is none of that name, or the object is none.
+    """
+    if isinstance(policy, str):
+        return named_policy(policy)
+    if isinstance(policy, type) or not callable(getattr(policy, "decide", None)):
+        raise Misuse(
+            f"{policy!r:.60} is no policy: give a name of `bhpt policies`, or an object with "
+            "decide(view)"
+        )
+    return policy
 
 
 def policy_name(policy: str | Policy) -> str:

@@ -59,7 +59,7 @@ def resolve(name: str) -> object:
     if found is None:
         names = [known for known in vars(module) if not known.startswith("_")]
         near = difflib.get_close_matches(qualname, names, n=1)
-        hint = f": did you mean {near[0]!r}?" if near else ""
+        hint = f": did you mean {near[0]!r}?" if near else ": name something that it defines"
         raise Misuse(f"module {module_name!r} has no {qualname!r}{hint}")
     return found
 
