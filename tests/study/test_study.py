@@ -185,9 +185,10 @@ def test_a_unit_of_another_study_is_refused() -> None:
 
 def test_what_ask_did_not_give_cannot_be_told() -> None:
     study = Study(CONFIGS, "4 epochs", policy=Greedy())
-    for report in (study.tell, study.fail):
-        with pytest.raises(Misuse, match=r"report a unit that ask\(\) gave, not 3"):
-            report(3, 0.5)  # type: ignore[operator]
+    with pytest.raises(Misuse, match=r"report a unit that ask\(\) gave, not 3"):
+        study.tell(3, 0.5)  # type: ignore[arg-type]
+    with pytest.raises(Misuse, match=r"report a unit that ask\(\) gave, not None"):
+        study.fail(None, "out of memory")  # type: ignore[arg-type]
 
 
 def test_a_study_says_where_it_stands() -> None:

@@ -79,6 +79,6 @@ class Budget:
 
 
 def _is_positive(value: object) -> bool:
-    if not isinstance(value, Real) or isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, Real):
         return False
-    return math.isfinite(value) and value > 0
+    return 0 < float(value) < math.inf

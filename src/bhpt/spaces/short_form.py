@@ -256,11 +256,11 @@ def _range(
 
 def _checked_ends(name: str, lower: object, upper: object) -> tuple[int | float, int | float]:
     """The ends of a range, checked here because ConfigSpace does not say what is wrong."""
-    for end in (lower, upper):
-        if not _is_number(end):
-            raise Misuse(
-                f"hyper-parameter {name!r}: the ends of a range are numbers, not {end!r:.40}"
-            )
+    if not (_is_number(lower) and _is_number(upper)):
+        wrong = upper if _is_number(lower) else lower
+        raise Misuse(
+            f"hyper-parameter {name!r}: the ends of a range are numbers, not {wrong!r:.40}"
+        )
     if not (math.isfinite(lower) and math.isfinite(upper)):
         raise Misuse(f"hyper-parameter {name!r}: the ends of a range must be finite")
     if lower >= upper:
