@@ -19,9 +19,9 @@ from bhpt.spaces import Config
 from bhpt.study.arm_list import space_of
 from bhpt.study.attempts import Attempt
 from bhpt.study.creation import (
-    default_epochs,
     first_events,
     note_of_other_weights,
+    planned_training,
     summarised,
     wanted_config,
 )
@@ -105,17 +105,14 @@ class Study(Closing):
         fixed: Mapping[str, object] | None = None,
         learn_from: Sequence["Study | EarlierStudy"] = (),
     ) -> None:
-        parsed, unit = Budget.parse(budget), whole_number("unit", unit)
-        epochs = (
-            default_epochs(parsed, unit, space, fixed)
-            if max_epochs is None
-            else whole_number("max_epochs", max_epochs)
-        )
+        parsed = Budget.parse(budget)
         refuse_one_text("learn_from", learn_from, "[study]")
         first = first_events(
             space,
             parsed,
-            training=Training(unit, epochs, untrained=untrained),
+            training=planned_training(
+                parsed, unit, max_epochs, space, fixed, Training(untrained=untrained)
+            ),
             seed=whole_number("seed", seed),
             policy=policy_name(policy),
             workers=whole_number("workers", workers),

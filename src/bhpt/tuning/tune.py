@@ -15,7 +15,7 @@ from bhpt.domain.objective import Direction
 from bhpt.policies.interface import Policy, refuse_side_by_side
 from bhpt.storage import Address, Exists, create_store, open_store, read_store
 from bhpt.study import Keep, Study, Training, fold
-from bhpt.study.creation import default_epochs, first_events, summarised
+from bhpt.study.creation import first_events, planned_training, summarised
 from bhpt.study.new_study import new_study
 from bhpt.study.study import chosen_policy, policy_name
 from bhpt.trackers import Tracker, find_tracker
@@ -170,18 +170,10 @@ def tune(
     if request.policy is not None:
         refuse_side_by_side(request.policy, workers)
     _refuse_other_than(if_exists)
-    if training is None:
-        each = 1 if unit is None else whole_number("unit", unit)
-        most = (
-            default_epochs(parsed, each, space, fixed)
-            if max_epochs is None
-            else whole_number("max_epochs", max_epochs)
-        )
-        training = Training(each, most, grows=unit is None)
     first = first_events(
         space,
         parsed,
-        training=training,
+        training=training or planned_training(parsed, unit, max_epochs, space, fixed),
         seed=seed,
         policy=policy_name(policy),
         workers=workers,
