@@ -29,7 +29,7 @@ from bhpt.cli.session_options import (
     options_from,
     progress_mode,
 )
-from bhpt.cli.session_run import run_session, to_stderr
+from bhpt.cli.session_run import run_session
 from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.domain.objective import Direction
@@ -42,6 +42,7 @@ from bhpt.trainers.specs import Command, Imported, TrainerSpec
 from bhpt.tuning import Result
 from bhpt.tuning import tune as tune_study
 from bhpt.tuning.tune import IfExists
+from bhpt.views.consoles import to_stderr
 
 _FILE_SUFFIXES = (".json", ".yaml", ".yml")
 

@@ -219,7 +219,7 @@ def note_of_other_weights(plan: Plan) -> str | None:
     other = [name for name, digest in now.items() if plan.networks.get(name, digest) != digest]
     if not other:
         return None
-    changes = (f"{name} {plan.networks[name][:12]}, now {now[name][:12]}" for name in other)
+    changes = (f"{name} {plan.networks[name][:12]!r}, now {now[name][:12]!r}" for name in other)
     return (
         f"note: this study was created with other weights of `{plan.policy}` "
         f"({'; '.join(changes)}): it goes on, but decides with those of now"
