@@ -91,7 +91,7 @@ def test_spaces(folder: Folder, space: str, says: str) -> None:
         ("job", "", "MODULE:NAME"),
         ("job.py", "", 'a script as it is: --command "python job.py ..."'),
         ("job:Nett", "", "did you mean 'Net'?"),
-        ("job:other", "", "has no 'other': name something that it defines"),
+        ("job:other", "", "has no 'other': name what it has outside of"),
         ("job:NoStep", "", "lacks step()"),
         ("job:SPACE", "", "neither a class"),
         ("broken:Net", "1 / 0", "fails at import: ZeroDivisionError"),

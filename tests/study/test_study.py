@@ -206,6 +206,21 @@ def test_what_is_no_policy_is_refused(policy: Any) -> None:
         Study(CONFIGS, "4 epochs", policy=policy)
 
 
+def test_what_cannot_keep_a_study_or_be_learnt_from_is_refused() -> None:
+    keep: Any = "runs/net.db"
+    with pytest.raises(Misuse, match=r"keep is a function, such as bhpt\.stored"):
+        Study(CONFIGS, "4 epochs", keep=keep)
+    files: Any = ["runs/net.db"]
+    with pytest.raises(Misuse, match=r"like \[bhpt\.earlier_study\('runs/net\.db'\)\]"):
+        Study(CONFIGS, "4 epochs", learn_from=files)
+
+
+def test_what_is_no_configuration_cannot_be_enqueued() -> None:
+    study = Study({"x": (0.0, 1.0)}, "4 epochs", policy=Greedy())
+    with pytest.raises(Misuse, match="a configuration is a dictionary"):
+        study.enqueue(3)  # type: ignore[arg-type]
+
+
 def test_numbers_of_numpy_are_stored_plain() -> None:
     given: Any = {"unit": np.int64(2), "max_epochs": np.int64(4), "seed": np.int64(3)}
     plan = Study(CONFIGS, "4 epochs", policy=Greedy(), **given).state.plan

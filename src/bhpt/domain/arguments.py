@@ -30,6 +30,26 @@ def number(name: str, value: object) -> float:
     return float(value)
 
 
+def refuse_other_than(name: str, value: object, kind: type, example: str) -> None:
+    """Refuse a value that is not of a kind.
+
+    Raises:
+        Misuse: It is something else.
+    """
+    if not isinstance(value, kind):
+        raise Misuse(f"{name} is something like {example}, not {value!r:.60}")
+
+
+def refuse_uncallable(name: str, value: object, example: str) -> None:
+    """Refuse a callback that cannot be called.
+
+    Raises:
+        Misuse: It cannot.
+    """
+    if not callable(value):
+        raise Misuse(f"{name} is a function, such as {example}, not {value!r:.60}")
+
+
 def refuse_one_text(name: str, values: Iterable[object], example: str) -> None:
     """Refuse a text in place of a list of texts, whose letters would be taken one by one.
 

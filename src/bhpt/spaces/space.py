@@ -203,12 +203,13 @@ class Space:
         Raises:
             Misuse: It does not lie in the space.
         """
+        config = plain_config(config)
         constants = {
             name: parameter.value
             for name, parameter in self._space.items()
             if isinstance(parameter, ConfigSpace.Constant) and name not in self._stored.conditions
         }
-        whole = plain_config({**constants, **config})
+        whole = {**plain_config(constants), **config}
         self.check(whole)
         return {name: whole[name] for name in self.names if name in whole}
 

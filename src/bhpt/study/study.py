@@ -9,7 +9,12 @@ from dataclasses import dataclass, replace
 
 from bhpt.beliefs.earlier_studies import EarlierStudy
 from bhpt.domain import Failure, FailureKind, Memory, Misuse, Objective, Unit, UnitResult, Usage
-from bhpt.domain.arguments import refuse_one_text, whole_number
+from bhpt.domain.arguments import (
+    refuse_one_text,
+    refuse_other_than,
+    refuse_uncallable,
+    whole_number,
+)
 from bhpt.domain.budget import Budget
 from bhpt.domain.closing import Closing
 from bhpt.domain.objective import Direction
@@ -107,6 +112,7 @@ class Study(Closing):
     ) -> None:
         parsed = Budget.parse(budget)
         refuse_one_text("learn_from", learn_from, "[study]")
+        refuse_uncallable("keep", keep, "bhpt.stored('runs/net.db')")
         first = first_events(
             space,
             parsed,
@@ -119,9 +125,7 @@ class Study(Closing):
             objective=Objective(metric, mode),
             initial=initial,
             fixed=fixed,
-            earlier=tuple(
-                summarised(one.state) if isinstance(one, Study) else one for one in learn_from
-            ),
+            earlier=tuple(_earlier(one) for one in learn_from),
         )
         self._begin(Journal(keep(first)), policy, time.monotonic, restart=True)
 
@@ -313,6 +317,18 @@ class Study(Closing):
     def _require_written(self) -> None:
         if not self._journal.flush():
             raise Misuse("the study's store is locked by another program: try again later")
+
+
+def _earlier(given: "Study | EarlierStudy") -> EarlierStudy:
+    """What an earlier study showed.
+
+    Raises:
+        Misuse: It is neither.
+    """
+    if isinstance(given, Study):
+        return summarised(given.state)
+    refuse_other_than("learn_from", given, EarlierStudy, "[bhpt.earlier_study('runs/net.db')]")
+    return given
 
 
 def asked(state: State, attempt: Attempt) -> AskedUnit:

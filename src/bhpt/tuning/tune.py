@@ -9,7 +9,13 @@ from typing import Literal, get_args
 
 from bhpt.beliefs.earlier_studies import EarlierStudy
 from bhpt.domain import Memory, Misuse, Objective
-from bhpt.domain.arguments import number, refuse_one_text, whole_number
+from bhpt.domain.arguments import (
+    number,
+    refuse_one_text,
+    refuse_other_than,
+    refuse_uncallable,
+    whole_number,
+)
 from bhpt.domain.budget import Budget
 from bhpt.domain.objective import Direction
 from bhpt.policies.interface import Policy, refuse_side_by_side
@@ -164,6 +170,8 @@ def tune(
     workers, seed = whole_number("workers", workers), whole_number("seed", seed)
     candidates = None if candidates is None else whole_number("candidates", candidates)
     refuse_one_text("learn_from", learn_from, "['runs/earlier.db']")
+    if training is not None:
+        refuse_other_than("training", training, Training, "bhpt.Training(unit=2)")
     spec = spec_of(trainer)
     request = _request(spec, policy, workers, executor, options, gpus_per_worker)
     hooks = _hooks(policy, progress, watch, memory, on_unit, note, stop_when, track)
@@ -275,6 +283,8 @@ def _request(
     """What a session is asked to run with."""
     chosen = None if policy is None else chosen_policy(policy)
     workers = None if workers is None else whole_number("workers", workers)
+    gpus = None if gpus is None else number("gpus_per_worker", gpus)
+    refuse_other_than("options", options, Options, "bhpt.Options(grace_s=10)")
     given = options if gpus is None else replace(options, gpus_per_worker=gpus)
     return SessionRequest(spec, chosen, workers, executor_maker(executor), given)
 
@@ -291,6 +301,8 @@ def _hooks(
 ) -> SessionHooks:
     """The callbacks and views of a session."""
     refuse_one_text("track", track, "['tensorboard']")
+    if on_unit is not None:
+        refuse_uncallable("on_unit", on_unit, "print")
     return SessionHooks(
         policy=policy if isinstance(policy, str) else None,
         progress=progress,
