@@ -193,8 +193,6 @@ def test_a_trainer_that_never_works_shows_what_it_said(tmp_path: Path) -> None:
 
 def test_a_deadline_is_kept_with_real_processes(tmp_path: Path) -> None:
     configs = [{"x": n / 10, "sleep": 0.03 * (1 + n % 5)} for n in range(11)]
-    ended: list[float] = []
-    started = time.monotonic()
     result = tune(
         Net,
         configs,
@@ -204,11 +202,9 @@ def test_a_deadline_is_kept_with_real_processes(tmp_path: Path) -> None:
         training=Training(1, 200),
         policy=Greedy(),
         options=_QUICK,
-        watch=lambda *_: ended.append(time.monotonic()),
     )
     assert result.state.clock <= 3 + _QUICK.grace_s
     assert result.state.clock > 2  # and what is left would not buy another unit
-    assert time.monotonic() - started < 20
     assert result.state.reports > 10
 
 
