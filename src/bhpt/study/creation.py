@@ -64,8 +64,8 @@ def planned_training(
         budget: The hard limit.
         unit: Epochs in one unit; None for one, which may grow (`Training.grows`).
         max_epochs: How far an arm may train; None for `default_epochs`.
-        space: What is searched.
-        fixed: Hyper-parameters that are not tuned.
+        space: What is searched; None if that is not known.
+        fixed: Hyper-parameters that are not tuned; None for none.
         like: The rest.
 
     Raises:
