@@ -26,7 +26,8 @@ from bhpt.study.events import Failed
 from bhpt.study.tables import Table
 from bhpt.testing.event_logs import FIRST, notes
 from bhpt.tuning import Options, resume, tune
-from bhpt.views.consoles import SafeConsole, to_stderr
+from bhpt.views.consoles import SafeConsole
+from bhpt.views.formatting import to_stderr
 from tests.executors.helpers import eventually, lives
 from tests.faults.cases import events_of
 from tests.study.cases import Greedy

@@ -12,7 +12,7 @@ from bhpt.bench.live.jobs import JOBS
 from bhpt.bench.live.predictions import LivePredictions, honesty
 from bhpt.bench.live.table import LiveRow
 from bhpt.cli.bench import words
-from bhpt.views.consoles import to_stderr
+from bhpt.views.formatting import to_stderr
 
 _POLICIES = "default,asha,asha-stop,random,optuna,smac"
 

@@ -26,8 +26,7 @@ from bhpt.cli.session_options import (
 )
 from bhpt.cli.session_run import run_session
 from bhpt.tuning import resume as resume_study
-from bhpt.views.consoles import to_stderr
-from bhpt.views.formatting import printable
+from bhpt.views.formatting import printable, to_stderr
 
 
 def resume(

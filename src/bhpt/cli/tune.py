@@ -42,7 +42,7 @@ from bhpt.trainers.specs import Command, Imported, TrainerSpec
 from bhpt.tuning import Result
 from bhpt.tuning import tune as tune_study
 from bhpt.tuning.tune import IfExists
-from bhpt.views.consoles import to_stderr
+from bhpt.views.formatting import to_stderr
 
 _FILE_SUFFIXES = (".json", ".yaml", ".yml")
 

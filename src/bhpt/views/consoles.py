@@ -29,11 +29,6 @@ class SafeConsole(Console):
                 yield Segment(printable(segment.text), segment.style)
 
 
-def to_stderr(line: str) -> None:
-    """Print a line at once, apart from what a command answers."""
-    print(printable(line), file=sys.stderr, flush=True)
-
-
 def page() -> Console:
     """A console on standard output."""
     return SafeConsole() if sys.stdout.isatty() else SafeConsole(width=_PAGE)

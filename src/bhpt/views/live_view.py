@@ -15,8 +15,7 @@ from bhpt.executors import Running
 from bhpt.reports.prediction import Predict
 from bhpt.reports.progress import Progress, progress_of
 from bhpt.study import State
-from bhpt.views.consoles import to_stderr
-from bhpt.views.formatting import interval_text, loss_text, starting_line
+from bhpt.views.formatting import interval_text, loss_text, starting_line, to_stderr
 from bhpt.views.notebook import NotebookView, cell, in_notebook
 
 Watch = Callable[[State, tuple[Running, ...]], None]

@@ -17,7 +17,7 @@ from importlib import resources
 from pathlib import Path
 
 from bhpt.domain import Misuse
-from bhpt.views.consoles import to_stderr
+from bhpt.views.formatting import to_stderr
 
 Tell = Callable[[str], None]
 """Called with a line that a person should read."""

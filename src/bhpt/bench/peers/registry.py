@@ -12,7 +12,7 @@ from bhpt.bench.peers.policy import PeerPolicy
 from bhpt.bench.peers.process import PeerProcess
 from bhpt.domain import FloatArray, Misuse
 from bhpt.policies.interface import Policy
-from bhpt.views.consoles import to_stderr
+from bhpt.views.formatting import to_stderr
 
 
 @dataclass(frozen=True)
