@@ -70,7 +70,10 @@ def _next(result: Result, progress: Progress) -> Iterator[tuple[str, Text]]:
     if is_exhausted(result.state):
         last = result.state.plan.training.epochs
         yield "note", Text(f"every configuration is given up or at its last epoch, {last}")
-    more = [resume_command(result.study, str(progress.budget))]
+    resumed = Text(resume_command(result.study, str(progress.budget)))
+    if progress.failures and not progress.reports:
+        yield "once mended", resumed
+        return
     if progress.best is not None:  # else there is nothing to forecast from
-        more.insert(0, shlex.join(["bhpt", "forecast", result.study]))
-    yield from zip(("more?", ""), map(Text, more), strict=False)
+        yield "more?", Text(shlex.join(["bhpt", "forecast", result.study]))
+    yield "" if progress.best is not None else "more?", resumed
