@@ -203,4 +203,5 @@ def test_decisions_do_not_depend_on_what_is_remembered() -> None:
             decision = make_policy("default").decide(copied.view(curves, 52 - step, 3))
             assert decision is not None
             assert decision.arm == arm
-        curves = curves.extend(int(arm), task.next_unit(curves, int(arm)))
+        at = int(curves.count_by_arm[arm])
+        curves = curves.extend(int(arm), task.losses[arm, at : at + task.unit])
