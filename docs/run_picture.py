@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from bhpt.beliefs.shapes.or_one_decay import ShapesOrOneDecay
 from bhpt.bench.catalogue import load
+from bhpt.bench.figure_style import write_svg
 from bhpt.bench.tasks import Task
 from bhpt.domain import Curves, Memory, View
 from bhpt.policies.interface import Decision
@@ -42,7 +43,7 @@ def draw(out: Path) -> None:
         axes[0, 0].plot([], [], color=colour, label=family)
     axes[0, 0].plot([], [], "k-", linewidth=3, label="runs next")
     axes[0, 0].legend(frameon=False, loc="upper right")
-    figure.savefig(out, metadata={"Date": None})
+    write_svg(figure, out)
     figure.savefig(out.with_suffix(".png"), dpi=90)
 
 
