@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.policy.options import listed
 from bhpt.bench.catalogue import in_folder, load
 from bhpt.bench.tasks import Task
-from bhpt.domain import Curves, FloatArray, IntArray, View
+from bhpt.domain import Curves, FloatArray, IntArray
 from bhpt.policies.registry import shapes_belief
 
 LOOKS = (0, 1, 2, 3)
@@ -52,17 +52,9 @@ def regrets(task: Task, budget: int, seed: int) -> FloatArray:
     rng = np.random.default_rng(seed)
     order = rng.permutation(task.arms)
     first, most = order[:1], max(LOOKS)
-    view = View(
-        curves=Curves.empty(task.arms, task.epochs).extend(
-            int(first[0]), task.losses[first[0], : task.unit]
-        ),
-        unit=task.unit,
-        left=float(budget - 1),
-        costs=np.ones(task.arms),
-        features=task.features,
-        untrained=task.untrained,
-        seed=seed,
-    )
+    nothing, tried = Curves.empty(task.arms, task.epochs), int(first[0])
+    curves = nothing.extend(tried, task.next_unit(nothing, tried))
+    view = task.view(curves, budget - 1, seed)
     drawn = shapes_belief().predict(view).paths(order[: most + 1], _DRAWS, rng)
     others = [rng.permutation(order[1:])[:most] for _ in range(_SETS)]
     found = real_paths(task, np.stack([np.append(first, some) for some in others]))

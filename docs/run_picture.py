@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from bhpt.beliefs.shapes.or_one_decay import ShapesOrOneDecay
 from bhpt.bench.catalogue import load
+from bhpt.bench.figure_style import write_svg
 from bhpt.bench.tasks import Task
 from bhpt.domain import Curves, Memory, View
 from bhpt.policies.interface import Decision
@@ -22,21 +23,6 @@ MOMENTS = (4, 12, 20)  # units spent
 COLOURS = {"resnet": "#1f5fbf", "alexnet": "#e08a1e"}
 
 
-def view_after(task: Task, curves: Curves, memory: Memory) -> View:
-    """The view of a policy once these curves are observed."""
-    spent = len(curves.reports)
-    return View(
-        curves=curves,
-        unit=task.unit,
-        left=float(BUDGET - spent),
-        costs=np.ones(task.arms),
-        features=task.features,
-        untrained=task.untrained,
-        seed=SEED,
-        memory=memory,
-    )
-
-
 def draw(out: Path) -> None:
     """Play the run, and draw a column for each moment."""
     task, belief, memory = load(TASK, SEED), shapes_belief(), Memory()
@@ -45,20 +31,19 @@ def draw(out: Path) -> None:
     figure = Figure(figsize=(12.5, 6.6), layout="constrained")
     axes = figure.subplots(2, len(MOMENTS), height_ratios=(3, 1.2))
     for spent in range(BUDGET):
-        view = view_after(task, curves, memory)
+        view = task.view(curves, BUDGET - spent, SEED, memory)
         decision = policy.decide(view)
         assert decision is not None
         if spent in MOMENTS:
             column = MOMENTS.index(spent)
             draw_curves(axes[0, column], task, view, belief, decision.arm)
             draw_values(axes[1, column], task, view, decision)
-        at = int(curves.count_by_arm[decision.arm])
-        curves = curves.extend(decision.arm, task.losses[decision.arm, at : at + task.unit])
+        curves = curves.extend(decision.arm, task.next_unit(curves, decision.arm))
     for family, colour in COLOURS.items():
         axes[0, 0].plot([], [], color=colour, label=family)
     axes[0, 0].plot([], [], "k-", linewidth=3, label="runs next")
     axes[0, 0].legend(frameon=False, loc="upper right")
-    figure.savefig(out, metadata={"Date": None})
+    write_svg(figure, out)
     figure.savefig(out.with_suffix(".png"), dpi=90)
 
 

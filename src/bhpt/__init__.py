@@ -159,9 +159,10 @@ _HOMES = {
     "tune": "bhpt.tuning.tune",
 }
 
+_MODULES = ("ray", "sklearn", "testing")  # of extras: not in `__all__`, whose names need none
 
 if not TYPE_CHECKING:  # hidden from type checkers, which then find names that do not exist
-    __getattr__ = lazy_names(__name__, _HOMES)
+    __getattr__ = lazy_names(__name__, _HOMES | dict.fromkeys(_MODULES, __name__))
 
 
 def __dir__() -> list[str]:

@@ -11,6 +11,7 @@ from bhpt.checkpoints import (
     Checkpoint,
     CheckpointStore,
     DiskFull,
+    Generation,
     LocalFolder,
     UnsafeCheckpoint,
     is_disk_full,
@@ -293,6 +294,35 @@ def test_a_folder_that_forbids_its_removal_is_removed(root: Path) -> None:
     (folder / "locked").chmod(0o000)
     store.discard(0, 1)
     assert not folder.exists()
+
+
+def test_a_removal_may_find_that_another_session_of_this_process_was_faster(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its thread may still be removing what the next session removes when it opens."""
+    freeze(CheckpointStore(LocalFolder(root)), 0, 1, 1)
+    rename = os.rename
+
+    def late(source: Path, target: Path) -> None:
+        monkeypatch.setattr(os, "rename", rename)
+        LocalFolder(root).remove(Generation(0, 1))
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", late)
+    store = CheckpointStore(LocalFolder(root))  # its log knows nothing of that checkpoint
+    assert store.held == ()
+    assert list((root / "arm-000000").iterdir()) == []
+
+
+def test_a_checkpoint_that_goes_while_the_folder_is_listed_is_not_there(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = LocalFolder(root)
+    freeze(CheckpointStore(place), 0, 1, 1)
+    listed = {folder: list(folder.iterdir()) for folder in (root, root / "arm-000000")}
+    place.remove(Generation(0, 1))
+    monkeypatch.setattr(Path, "iterdir", lambda folder: iter(listed[folder]))
+    assert place.contents() == frozenset()
 
 
 def test_a_checkpoint_that_changed_after_its_seal_is_not_committed(root: Path) -> None:

@@ -39,7 +39,7 @@ def refused(answer: Answer, *parts: str) -> None:
         (["--seed", "-1"], "seed"),
         (["--policy", "magic"], "bhpt policies"),
         (["--policy", "gp-ei"], "baseline of the benchmark"),
-        (["--candidates", "0"], "candidates"),
+        (["--candidates", "0"], "at least one candidate, not 0"),
         (["--disk-cap", "much"], "500MB"),
         (["--progress", "loud"], "auto"),
         (["--grace", "-1"], "grace"),
@@ -73,6 +73,8 @@ def test_options(folder: Folder, words: list[str], says: str) -> None:
         ('{"rate": {"choices": []}}', "at least one choice"),
         ('{"rate": {"minimum": 0}}', "unknown word 'minimum'"),
         ('{"rate": [0.1, 0.9]}', "range or two choices"),
+        ('{"rate": [0.1, 0.9, "logg"]}', 'is no range, which ends in "log"'),
+        ('{"rate": {"min": 0, "max": "much"}}', "numbers, not 'much'"),
     ],
 )
 def test_spaces(folder: Folder, space: str, says: str) -> None:
@@ -89,6 +91,7 @@ def test_spaces(folder: Folder, space: str, says: str) -> None:
         ("job", "", "MODULE:NAME"),
         ("job.py", "", 'a script as it is: --command "python job.py ..."'),
         ("job:Nett", "", "did you mean 'Net'?"),
+        ("job:other", "", "has no 'other': name what it has outside of"),
         ("job:NoStep", "", "lacks step()"),
         ("job:SPACE", "", "neither a class"),
         ("broken:Net", "1 / 0", "fails at import: ZeroDivisionError"),

@@ -54,6 +54,15 @@ def test_bad_options_are_one_clear_line(folder: Folder, words: tuple[str, ...], 
     assert not (folder.path / "s.db").exists()
 
 
+def test_more_budget_is_not_offered_to_a_trainer_that_never_worked(folder: Folder) -> None:
+    folder.write("list.json", '[{"rate": 1.0}, {"rate": 2.0}]')
+    answer = folder.bhpt("tune", "--command", "python gone.py {rate}", "--space", "list.json",
+                        "--budget", "2 epochs", "--study", "s.db")  # fmt: skip
+    assert answer.status == 1
+    assert "more?" not in answer.out
+    assert "once mended   bhpt resume s.db --add-budget '2 epochs'" in answer.out
+
+
 def test_why_there_is_no_best_model_is_said() -> None:
     study = bhpt.Study([{"rate": 1.0}], "3 epochs")
     empty = result_of(study.state, "done", "s.db", None)

@@ -4,6 +4,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -225,6 +226,25 @@ def test_studies_are_shown_side_by_side(tmp_path: Path, browser: "Browser") -> N
         look.page.select_option("#studies", "1")
         look.page.wait_for_selector("#name:has-text('b.db')")
     assert look.wrong == []
+
+
+def test_no_number_of_an_axis_covers_another(tmp_path: Path, browser: "Browser") -> None:
+    """Also where losses fall by very many decades."""
+    for name, falls in (("a.db", 1e-3), ("b.db", 0.5)):
+        with bhpt.Study([{"x": 1}], "9 epochs", keep=bhpt.stored(tmp_path / name)) as study:
+            while (unit := study.ask()) is not None:
+                study.tell(unit, falls ** (unit.done + 1), seconds=1.0)
+    look = Look(browser)
+    with served(tmp_path / "a.db", tmp_path / "b.db") as address:
+        look.open(address, "compare")
+        look.page.wait_for_selector(".ytick")
+        boxes = look.page.eval_on_selector_all(
+            ".ytick text",
+            "all => all.map(one => one.getBoundingClientRect()).map(one => [one.top, one.bottom])",
+        )
+    lines = sorted(boxes)
+    assert len(lines) > 3
+    assert all(above[1] <= below[0] + 1 for above, below in pairwise(lines))
 
 
 @pytest.mark.slow

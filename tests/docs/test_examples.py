@@ -5,10 +5,13 @@ import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmarks.postgres_server import PostgresServer, Unavailable
 
+from bhpt.cli.deferred import load_command
+from bhpt.cli.main import COMMANDS
 from tests.docs.blocks import ROOT, pages, steps
 
 SLOW = {"cluster.md"}  # starts a cluster
@@ -91,6 +94,22 @@ def test_links_lead_somewhere(page: str) -> None:
     missing = [target for target in targets if not (ROOT / target).exists()]
     assert targets
     assert not missing
+
+
+def test_every_option_is_on_the_page_of_commands() -> None:
+    text = (ROOT / "docs" / "commands.md").read_text()
+    for entry in COMMANDS:
+        command = load_command(entry.target)
+        for one in (command, *_subcommands(command)):
+            options = [option for parameter in one.params for option in parameter.opts]
+            missing = [
+                option for option in options if option.startswith("--") and option not in text
+            ]
+            assert missing == [], entry.name
+
+
+def _subcommands(command: object) -> list[Any]:
+    return [load_command(one._target) for one in getattr(command, "commands", {}).values()]
 
 
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:

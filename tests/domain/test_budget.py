@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -41,6 +42,17 @@ def test_bad_budgets_are_one_clear_line(text: str) -> None:
     with pytest.raises(Misuse) as caught:
         Budget.parse(text, price_per_hour=1.0)
     assert "\n" not in str(caught.value)
+
+
+def test_more_epochs_than_can_be_counted_are_refused() -> None:
+    with pytest.raises(Misuse, match="cannot be counted"):
+        Budget.parse("99999999999999999999 epochs")
+
+
+def test_numbers_of_numpy_are_amounts() -> None:
+    budget = Budget(np.int64(20), "dollars", np.float32(0.5))  # type: ignore[arg-type]
+    assert budget == Budget(20, "dollars", 0.5)
+    assert (type(budget.amount), type(budget.price_per_hour)) == (float, float)
 
 
 def test_numbers_do_not_say_of_what() -> None:

@@ -33,7 +33,7 @@ def test_every_worker_gets_its_share(
 @pytest.mark.parametrize(
     ("workers", "each", "match"),
     [
-        (5, 1, "5 workers with 1 GPUs each need 5, and there are 4"),
+        (5, 1, "5 workers with 1 GPU each would need 5, and there are 4"),
         (2, 3, "need 6"),
         (9, 0.5, "need 5"),
         (1, 1.5, "give 0, a fraction"),
@@ -102,5 +102,5 @@ def test_too_few_devices_are_one_clear_line(
 ) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     trainer = spec_of(surroundings(str(tmp_path / "x")))
-    with pytest.raises(Misuse, match="2 workers with 1 GPUs each need 2"):
+    with pytest.raises(Misuse, match="2 workers with 1 GPU each would need 2"):
         LocalExecutor(trainer, 2, tmp_path / "logs", LocalOptions(gpus=1))

@@ -136,6 +136,14 @@ MATRIX: dict[str, tuple[str, ...]] = {
         "faults/test_strangers.py::test_no_control_character_reaches_a_terminal",
         "faults/test_strangers.py::test_no_formula_reaches_a_spreadsheet",
     ),
+    "numbers that break the algebra": (
+        "policies/test_nasty_curves.py::test_no_table_makes_a_policy_fail",
+        "policies/test_nasty_curves.py::test_a_decay_that_has_not_begun_at_the_last_epoch_is_factorised",
+    ),
+    "session ended by an exception, the next one in the same process": (
+        "checkpoints/test_store.py::test_a_removal_may_find_that_another_session_of_this_process_was_faster",
+        "checkpoints/test_store.py::test_a_checkpoint_that_goes_while_the_folder_is_listed_is_not_there",
+    ),
     "disk use": (
         "tuning/test_driver.py::test_the_cap_on_checkpoints_is_kept",
         "checkpoints/test_drops.py::test_the_least_likely_goes_first_and_no_more_than_needed",

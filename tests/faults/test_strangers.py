@@ -7,6 +7,7 @@ import random
 import signal
 import sqlite3
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,17 +15,19 @@ from rich.text import Text
 
 from bhpt.cli.main import _say, run
 from bhpt.domain import Misuse
+from bhpt.domain.budget import Budget
 from bhpt.spaces import load_space
 from bhpt.storage import Damaged, create_store, open_store, read_store
 from bhpt.storage.holder import Holder
 from bhpt.study import Training, fold
-from bhpt.study.creation import first_events
+from bhpt.study.creation import first_events, note_of_other_weights
 from bhpt.study.csv_text import as_csv
 from bhpt.study.events import Failed
 from bhpt.study.tables import Table
 from bhpt.testing.event_logs import FIRST, notes
 from bhpt.tuning import Options, resume, tune
 from bhpt.views.consoles import SafeConsole
+from bhpt.views.formatting import to_stderr
 from tests.executors.helpers import eventually, lives
 from tests.faults.cases import events_of
 from tests.study.cases import Greedy
@@ -70,6 +73,17 @@ def test_no_control_character_reaches_a_terminal(capsys: pytest.CaptureFixture[s
     said = capsys.readouterr().err
     assert all(char.isprintable() or char == "\n" for char in said)
     assert "\x1b" not in str(Holder(_HOSTILE, 1, "", 0))
+    to_stderr(f"note: {_HOSTILE}")
+    said = capsys.readouterr().err
+    assert all(char.isprintable() or char == "\n" for char in said)
+
+
+def test_a_note_of_a_strangers_weights_has_no_control_character() -> None:
+    state = fold(first_events([{"x": 1.0}], Budget(3), training=Training(1, 2)))
+    hostile = dict.fromkeys(state.plan.networks, _HOSTILE)
+    note = note_of_other_weights(replace(state.plan, networks=hostile))
+    assert note is not None
+    assert note.isprintable()
 
 
 def test_no_formula_reaches_a_spreadsheet() -> None:

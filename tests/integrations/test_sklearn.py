@@ -1,5 +1,7 @@
 """BudgetedSearchCV, with scikit-learn's own checks of estimators."""
 
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -81,3 +83,11 @@ def test_a_search_is_repeatable() -> None:
 def test_bad_input_is_one_clear_line() -> None:
     with pytest.raises(Misuse, match="budget"):
         BudgetedSearchCV(SGDClassifier(), {"alpha": (0.1, 1.0)}, "much").fit(np.eye(10), [0, 1] * 5)
+
+
+def test_without_scikit_learn_a_line_says_what_to_install() -> None:
+    code = "import sys; sys.modules['sklearn'] = None; import bhpt; bhpt.sklearn"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == (
+        "ModuleNotFoundError: bhpt.sklearn needs scikit-learn: pip install 'bhpt[sklearn]'"
+    )

@@ -199,17 +199,8 @@ def test_decisions_do_not_depend_on_what_is_remembered() -> None:
     curves = Curves.empty(task.arms, task.epochs)
     for step, arm in enumerate(run.arms):
         if step % 7 == 2:  # a second opinion at first, later none
-            view = View(
-                curves=curves,
-                unit=task.unit,
-                left=52.0 - step,
-                costs=np.ones(task.arms),
-                features=task.features.copy(),
-                untrained=task.untrained,
-                tokens=task.tokens.copy(),
-                seed=3,
-            )
-            decision = make_policy("default").decide(view)
+            copied = replace(task, features=task.features.copy(), tokens=task.tokens.copy())
+            decision = make_policy("default").decide(copied.view(curves, 52 - step, 3))
             assert decision is not None
             assert decision.arm == arm
         at = int(curves.count_by_arm[arm])

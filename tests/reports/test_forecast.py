@@ -26,6 +26,11 @@ def test_the_expected_loss_never_rises_with_the_budget(spent: State) -> None:
         assert outcome.low <= outcome.expected <= outcome.high <= found.best
 
 
+def test_one_amount_in_place_of_a_list_is_named(spent: State) -> None:
+    with pytest.raises(Misuse, match=r"more is a list, such as \['50 epochs'\], not '5 epochs'"):
+        forecast(spent, "5 epochs")
+
+
 def test_a_maximised_metric_is_forecast_upwards(spent: State) -> None:
     up = replace(spent, plan=replace(spent.plan, objective=Objective("acc", "max")))
     for down, found in zip(forecast(spent).outcomes, forecast(up).outcomes, strict=True):

@@ -115,6 +115,8 @@ def test_nothing_is_said_without_anything_to_go_by() -> None:
     with pytest.raises(Misuse, match="has not seen a finite loss"):
         compared(_begun(units=0), ["asha"])
     state = _begun()
+    with pytest.raises(Misuse, match=r"policies is a list, such as .* not 'asha'"):
+        compared(state, "asha")
     with pytest.raises(Misuse, match="at least one policy"):
         compared(state, [])
     with pytest.raises(Misuse, match="unknown policy"):

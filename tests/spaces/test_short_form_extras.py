@@ -123,3 +123,18 @@ def test_only_a_default_that_somebody_has_set_counts() -> None:
     space = ConfigSpace.ConfigurationSpace({"b": (1, 9), "c": ["x", "y"]})
     space.add(ConfigSpace.Float("a", (0.0, 1.0), default=0.25))
     assert Space.of(space).declared_default == {"b": 5, "c": "x", "a": 0.25}
+
+
+def test_numbers_of_numpy_are_numbers_and_arrays_are_choices() -> None:
+    given = {
+        "rate": (np.float64(0.001), np.float32(1.0), "log"),
+        "width": {"min": np.int64(16), "max": np.int64(64)},
+        "depth": np.array([2, 4, 8]),
+    }
+    plain = {"rate": (0.001, 1.0, "log"), "width": {"min": 16, "max": 64}, "depth": [2, 4, 8]}
+    assert Space.of(given).text == Space.of(plain).text
+
+
+def test_a_folder_in_place_of_a_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(Misuse, match=r"is a folder: name a \.json or \.yaml file"):
+        load_space(tmp_path)

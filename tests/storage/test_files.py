@@ -246,7 +246,7 @@ def test_a_full_disk_is_named_and_the_store_stays_intact(made: Path) -> None:
         [sys.executable, "-c", _FILL, str(made)], capture_output=True, text=True, check=True
     )
     position, _, message = done.stdout.partition(" ")
-    assert "resume later" in message
+    assert "free some space, then resume" in message
     with open_store(made) as store:
         assert len(store.read()) == int(position)
         store.append(notes("again"), int(position))

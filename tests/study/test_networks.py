@@ -58,7 +58,7 @@ def test_other_weights_are_noted_in_one_line_and_the_study_goes_on(tmp_path: Pat
     note = note_of_other_weights(plan_of(other))
     assert note is not None
     assert "\n" not in note
-    assert f"policy abababababab, now {networks(name)['policy'][:12]}" in note
+    assert f"policy 'abababababab', now {networks(name)['policy'][:12]!r}" in note
     assert "ends" not in note
     with pytest.warns(UserWarning, match="other weights of `learned:"):
         resumed = Study.resume(other)

@@ -183,6 +183,50 @@ def test_a_unit_of_another_study_is_refused() -> None:
         study.tell(AskedUnit(0, 0, 1, 5, 0, {}, ""), [0.5])
 
 
+def test_what_ask_did_not_give_cannot_be_told() -> None:
+    study = Study(CONFIGS, "4 epochs", policy=Greedy())
+    with pytest.raises(Misuse, match=r"report a unit that ask\(\) gave, not 3"):
+        study.tell(3, 0.5)  # type: ignore[arg-type]
+    with pytest.raises(Misuse, match=r"report a unit that ask\(\) gave, not None"):
+        study.fail(None, "out of memory")  # type: ignore[arg-type]
+
+
+def test_a_study_says_where_it_stands() -> None:
+    study = Study(CONFIGS, "4 epochs", policy=Greedy())
+    assert repr(study) == "<Study: 0 of 4 epochs used, no loss yet>"
+    unit = study.ask()
+    assert unit is not None
+    study.tell(unit, 0.25)
+    assert repr(study) == "<Study: 1 of 4 epochs used, best loss 0.25>"
+
+
+@pytest.mark.parametrize("policy", [3, Greedy])
+def test_what_is_no_policy_is_refused(policy: Any) -> None:
+    with pytest.raises(Misuse, match="is no policy: give a name"):
+        Study(CONFIGS, "4 epochs", policy=policy)
+
+
+def test_what_cannot_keep_a_study_or_be_learnt_from_is_refused() -> None:
+    keep: Any = "runs/net.db"
+    with pytest.raises(Misuse, match=r"keep is a function, such as bhpt\.stored"):
+        Study(CONFIGS, "4 epochs", keep=keep)
+    files: Any = ["runs/net.db"]
+    with pytest.raises(Misuse, match=r"like \[bhpt\.earlier_study\('runs/net\.db'\)\]"):
+        Study(CONFIGS, "4 epochs", learn_from=files)
+
+
+def test_what_is_no_configuration_cannot_be_enqueued() -> None:
+    study = Study({"x": (0.0, 1.0)}, "4 epochs", policy=Greedy())
+    with pytest.raises(Misuse, match="a configuration is a dictionary"):
+        study.enqueue(3)  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_are_stored_plain() -> None:
+    given: Any = {"unit": np.int64(2), "max_epochs": np.int64(4), "seed": np.int64(3)}
+    plan = Study(CONFIGS, "4 epochs", policy=Greedy(), **given).state.plan
+    assert [type(one) for one in (plan.training.unit, plan.training.epochs, plan.seed)] == [int] * 3
+
+
 def test_a_failed_unit_is_tried_again_and_then_its_arm_is_given_up() -> None:
     study = Study(CONFIGS, "20 epochs", policy=Greedy())
     first = study.ask()

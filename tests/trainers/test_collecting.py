@@ -14,5 +14,5 @@ def test_losses_are_collected_until_there_are_enough() -> None:
 
 
 def test_more_losses_than_were_due_are_refused() -> None:
-    with pytest.raises(BadReport, match="gave 4 losses where 3 were due"):
+    with pytest.raises(BadReport, match="gave 4 losses, not 3"):
         collect(lambda: _reports(1.0, 2.0), 3, "step()")

@@ -40,6 +40,35 @@ def _children() -> set[str]:
     return found
 
 
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ({"workers": "2"}, "workers is a whole number, not '2'"),
+        ({"seed": 1.5}, "seed is a whole number"),
+        ({"unit": "1"}, "unit is a whole number"),
+        ({"max_epochs": 2.5}, "max_epochs is a whole number"),
+        ({"candidates": "9"}, "candidates is a whole number"),
+        ({"stop_when": "low"}, "stop_when is a number"),
+        ({"learn_from": "runs/a.db"}, "learn_from is a list"),
+        ({"track": "tensorboard"}, "track is a list"),
+        ({"policy": Greedy}, "is no policy"),
+        ({"on_unit": 3}, "on_unit is a function, such as print, not 3"),
+        ({"gpus_per_worker": "1"}, "gpus_per_worker is a number"),
+        ({"options": {"grace_s": 1}}, "options is something like bhpt.Options"),
+        ({"training": 3}, "training is something like bhpt.Training"),
+        ({"study": 3}, "a study needs a file name"),
+        ({"study": "."}, "is a folder: name a file in it, such as net.db"),
+    ],
+)
+def test_an_argument_of_the_wrong_type_is_one_clear_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, object], match: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Misuse, match=match):
+        tune(Net, _CONFIGS, "2 epochs", **given)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_metric_that_is_maximised(tmp_path: Path) -> None:
     file = tmp_path / "acc.db"
     result = tune(
@@ -164,8 +193,6 @@ def test_a_trainer_that_never_works_shows_what_it_said(tmp_path: Path) -> None:
 
 def test_a_deadline_is_kept_with_real_processes(tmp_path: Path) -> None:
     configs = [{"x": n / 10, "sleep": 0.03 * (1 + n % 5)} for n in range(11)]
-    ended: list[float] = []
-    started = time.monotonic()
     result = tune(
         Net,
         configs,
@@ -175,11 +202,9 @@ def test_a_deadline_is_kept_with_real_processes(tmp_path: Path) -> None:
         training=Training(1, 200),
         policy=Greedy(),
         options=_QUICK,
-        watch=lambda *_: ended.append(time.monotonic()),
     )
     assert result.state.clock <= 3 + _QUICK.grace_s
     assert result.state.clock > 2  # and what is left would not buy another unit
-    assert time.monotonic() - started < 20
     assert result.state.reports > 10
 
 

@@ -88,16 +88,8 @@ def partly_trained(task: Task, seed: int, part: float) -> View:
     losses[:, :epochs] = task.losses[arms, :epochs]
     counts = np.full(len(arms), epochs)
     reports = np.stack([np.arange(len(arms)), counts], axis=1)
-    return View(
-        curves=Curves(task.arms, task.epochs, arms, losses, counts, reports),
-        unit=task.unit,
-        left=float(task.epochs),
-        costs=np.ones(task.arms),
-        features=task.features,
-        untrained=task.untrained,
-        tokens=task.tokens,
-        seed=seed,
-    )
+    curves = Curves(task.arms, task.epochs, arms, losses, counts, reports)
+    return task.view(curves, task.epochs, seed)
 
 
 def lowest_reached(losses: FloatArray, untrained: float) -> FloatArray:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from bhpt.domain import Misuse
 
@@ -147,11 +147,19 @@ def shared_legend(figure: "Figure", axes: "Sequence[Axes]") -> None:
     )
 
 
+def write_svg(figure: "Figure", target: Path | TextIO) -> None:
+    """Write a figure as SVG: the same text each time, without a date or random names in it."""
+    import matplotlib
+
+    with matplotlib.rc_context({"svg.hashsalt": "bhpt"}):
+        figure.savefig(target, format="svg", metadata={"Date": None})
+
+
 def save(figure: "Figure", folder: Path, name: str) -> Path:
     """Write NAME.svg and NAME.png; returns the latter."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+        write_svg(figure, folder / f"{name}.svg")
         figure.savefig(folder / f"{name}.png", dpi=_DPI)
     except OSError as error:
         raise Misuse(f"cannot write figures to {folder}: {error.strerror}") from error

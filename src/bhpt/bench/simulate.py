@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bhpt.bench.tasks import Task
-from bhpt.domain import Curves, FloatArray, IntArray, Memory, Misuse, View
+from bhpt.domain import Curves, FloatArray, IntArray, Memory, Misuse
 from bhpt.policies.interface import Policy
 
 
@@ -43,23 +43,13 @@ def simulate(task: Task, policy: Policy, budget: int, seed: int) -> Trajectory:
     memory = Memory()
     arms, losses, seconds = [], [], 0.0
     for spent in range(budget):
-        view = View(
-            curves=curves,
-            unit=task.unit,
-            left=float(budget - spent),
-            costs=np.ones(task.arms),
-            features=task.features,
-            untrained=task.untrained,
-            tokens=task.tokens,
-            seed=seed,
-            memory=memory,
-        )
+        view = task.view(curves, budget - spent, seed, memory)
         started = time.perf_counter()
         decision = policy.decide(view)
         seconds += time.perf_counter() - started
         if decision is None:  # every arm is finished
             break
-        unit = _next_unit(task, curves, decision.arm)
+        unit = task.next_unit(curves, decision.arm)
         curves = curves.extend(decision.arm, unit)
         arms.append(decision.arm)
         losses.append(float(unit[np.isfinite(unit)].min(initial=np.inf)))
@@ -70,11 +60,5 @@ def curves_seen(task: Task, run: Trajectory) -> Curves:
     """The curves that a run has seen at its end; `Curves.first` has those of any unit before."""
     curves = Curves.empty(task.arms, task.epochs)
     for arm in run.arms.tolist():
-        curves = curves.extend(arm, _next_unit(task, curves, arm))
+        curves = curves.extend(arm, task.next_unit(curves, arm))
     return curves
-
-
-def _next_unit(task: Task, curves: Curves, arm: int) -> FloatArray:
-    """Losses of the next unit of an arm."""
-    at = int(curves.count_by_arm[arm])
-    return task.losses[arm, at : at + task.unit]

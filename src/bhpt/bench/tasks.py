@@ -11,7 +11,7 @@ import numpy as np
 
 from bhpt.bench.baselines.truth import Truth
 from bhpt.bench.kinds import kind_of
-from bhpt.domain import FloatArray, Misuse
+from bhpt.domain import Curves, FloatArray, Memory, Misuse, View
 from bhpt.spaces import encode_configs, encode_tokens, infer_ranges
 
 PACKAGED = ("resnet_cifar10", "arch_cifar10", "arch2_cifar10", "fcnet_mnist", "vae_mnist")
@@ -56,6 +56,25 @@ class Task:
     def epochs(self) -> int:
         """T."""
         return int(self.losses.shape[1])
+
+    def view(self, curves: Curves, left: float, seed: int, memory: Memory | None = None) -> View:
+        """What a policy sees once these curves are observed, with `left` units to spend."""
+        return View(
+            curves=curves,
+            unit=self.unit,
+            left=float(left),
+            costs=np.ones(self.arms),
+            features=self.features,
+            untrained=self.untrained,
+            tokens=self.tokens,
+            seed=seed,
+            memory=memory or Memory(),
+        )
+
+    def next_unit(self, curves: Curves, arm: int) -> FloatArray:
+        """Losses of the next unit of an arm, [unit] or fewer at the end of the table."""
+        at = int(curves.count_by_arm[arm])
+        return self.losses[arm, at : at + self.unit]
 
     def sample(self, arms: int, seed: int) -> "Task":
         """The task with a random `arms` of its arms, others for each seed."""

@@ -9,6 +9,7 @@ Committing is a rename: a kill leaves a draft or a generation, never half of one
 import os
 import re
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from bhpt.checkpoints.disk import naming_full_disk, prepare_root, remove_tree, sync_all
@@ -103,12 +104,16 @@ class LocalFolder:
         return folder / FILES
 
     def remove(self, one: Draft | Generation) -> None:
-        """Remove it so that a kill half-way does not leave half of a generation under its name."""
+        """Remove it so that a kill half-way does not leave half of a generation under its name.
+
+        A session that ended by an exception may still be removing the same in the background.
+        """
         path = self.path(one)
-        if isinstance(one, Generation) and os.path.lexists(path):
+        if isinstance(one, Generation):
             doomed = path.with_name("tmp-" + path.name)
             remove_tree(doomed)
-            os.rename(path, doomed)  # noqa: PTH104  # one syscall
+            with suppress(FileNotFoundError):  # never there, or another removal was faster
+                os.rename(path, doomed)  # noqa: PTH104  # one syscall
             path = doomed
         remove_tree(path)
 
@@ -146,11 +151,23 @@ def _ours(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
     """What we have made in a folder; foreign names are left alone."""
     if not folder.is_dir():
         return []
-    found = sorted(child for child in folder.iterdir() if pattern.fullmatch(child.name))
-    for child in found:
-        if not stat.S_ISDIR(child.lstat().st_mode):
-            raise Misuse(f"{child} must be a folder made by bhpt: move it away")
-    return found
+    named = sorted(child for child in folder.iterdir() if pattern.fullmatch(child.name))
+    return [child for child in named if _is_folder(child)]
+
+
+def _is_folder(child: Path) -> bool:
+    """Whether a name of ours is still there.
+
+    Raises:
+        Misuse: It is there and no folder.
+    """
+    try:
+        kind = child.lstat().st_mode
+    except FileNotFoundError:  # a removal in the background was faster
+        return False
+    if not stat.S_ISDIR(kind):
+        raise Misuse(f"{child} must be a folder made by bhpt: move it away")
+    return True
 
 
 def _number(folder: Path) -> int:

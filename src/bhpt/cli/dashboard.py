@@ -14,7 +14,7 @@ TOKEN = "BHPT_DASHBOARD_TOKEN"  # the name of a variable
 
 
 def dashboard(
-    studies: Annotated[list[str], typer.Argument(help="Files or addresses.", metavar="STUDY…")],
+    studies: Annotated[list[str], typer.Argument(help="Files or addresses.", metavar="STUDY")],
     port: Annotated[int, typer.Option(help="Port to listen on; 0 for any that is free.")] = 8766,
     host: Annotated[
         str, typer.Option(help="Address to listen on; others than this machine's need a token.")
@@ -27,7 +27,9 @@ def dashboard(
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="A further host name under which the page is reached; repeatable."),
+        typer.Option(
+            help="A further host name under which the page is reached; repeatable.", metavar="NAME"
+        ),
     ] = None,
 ) -> None:
     """Show studies in the browser, live while they run."""

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from bhpt.domain.durations import duration
+from bhpt.domain.words import counted
 from bhpt.reports.progress import Progress, is_exhausted, progress_of
 from bhpt.tuning import Result
 from bhpt.views.formatting import (
@@ -37,7 +38,8 @@ def _headline(result: Result, progress: Progress) -> str:
     return (
         f"{word}: {progress.budget.rules.used_text(progress.used)} used in "
         f"{duration(progress.clock)}, "
-        f"{progress.tried} configurations tried in {progress.reports} units{failed}"
+        f"{counted(progress.tried, 'configuration')} tried in "
+        f"{counted(progress.reports, 'unit')}{failed}"
     )
 
 
@@ -68,7 +70,10 @@ def _next(result: Result, progress: Progress) -> Iterator[tuple[str, Text]]:
     if is_exhausted(result.state):
         last = result.state.plan.training.epochs
         yield "note", Text(f"every configuration is given up or at its last epoch, {last}")
-    more = [resume_command(result.study, str(progress.budget))]
+    resumed = Text(resume_command(result.study, str(progress.budget)))
+    if progress.failures and not progress.reports:
+        yield "once mended", resumed
+        return
     if progress.best is not None:  # else there is nothing to forecast from
-        more.insert(0, shlex.join(["bhpt", "forecast", result.study]))
-    yield from zip(("more?", ""), map(Text, more), strict=False)
+        yield "more?", Text(shlex.join(["bhpt", "forecast", result.study]))
+    yield "" if progress.best is not None else "more?", resumed

@@ -25,7 +25,10 @@ def forecast(
     study: Annotated[str, typer.Argument(help="Its file or address.", metavar="STUDY")],
     add_budget: Annotated[
         list[str] | None,
-        typer.Option(help='An additional budget to look at, such as "50 epochs"; repeatable.'),
+        typer.Option(
+            help='An additional budget to look at, such as "50 epochs"; repeatable.',
+            metavar="BUDGET",
+        ),
     ] = None,
     policies: Annotated[
         str | None,

@@ -11,8 +11,8 @@ from bhpt.bench.live.benchmark import LivePlan, regressions, run_live, standings
 from bhpt.bench.live.jobs import JOBS
 from bhpt.bench.live.predictions import LivePredictions, honesty
 from bhpt.bench.live.table import LiveRow
-from bhpt.bench.peers.environments import to_stderr
 from bhpt.cli.bench import words
+from bhpt.views.formatting import to_stderr
 
 _POLICIES = "default,asha,asha-stop,random,optuna,smac"
 

@@ -24,9 +24,9 @@ from bhpt.cli.session_options import (
     options_from,
     progress_mode,
 )
-from bhpt.cli.session_run import run_session, to_stderr
+from bhpt.cli.session_run import run_session
 from bhpt.tuning import resume as resume_study
-from bhpt.views.formatting import printable
+from bhpt.views.formatting import printable, to_stderr
 
 
 def resume(

@@ -1,6 +1,5 @@
 """Run one session of a study for a command, and report on it."""
 
-import sys
 from collections.abc import Callable
 
 from bhpt.cli import threads
@@ -46,8 +45,3 @@ def _last_words(result: Result) -> str:
     """What the trainer printed before its last unit failed, where no unit was finished."""
     failed = None if result.state.reports else last_failure(result.state)
     return "" if failed is None else failed.tail
-
-
-def to_stderr(line: str) -> None:
-    """Print a note for the user, apart from the report."""
-    print(line, file=sys.stderr, flush=True)

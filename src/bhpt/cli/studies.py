@@ -31,7 +31,7 @@ def studies(
     ] = NEW_STUDIES,
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Only these, by name; all if not given.", metavar="NAME..."),
+        typer.Argument(help="Only these, by name; all if not given.", metavar="NAME"),
     ] = None,
     compare_: Annotated[
         bool,

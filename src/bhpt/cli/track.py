@@ -17,7 +17,7 @@ def track(
         list[str],
         typer.Argument(
             help="tensorboard, mlflow, wandb or optuna, each with its place if you like.",
-            metavar="NAME[:PLACE]...",
+            metavar="NAME[:PLACE]",
         ),
     ],
 ) -> None:

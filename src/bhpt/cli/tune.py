@@ -29,19 +29,20 @@ from bhpt.cli.session_options import (
     options_from,
     progress_mode,
 )
-from bhpt.cli.session_run import run_session, to_stderr
+from bhpt.cli.session_run import run_session
 from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.domain.objective import Direction
 from bhpt.spaces import load_configs, load_space
 from bhpt.study import Training
-from bhpt.study.creation import default_epochs
+from bhpt.study.creation import planned_training
 from bhpt.study.new_study import new_study
 from bhpt.trainers.import_names import resolve
 from bhpt.trainers.specs import Command, Imported, TrainerSpec
 from bhpt.tuning import Result
 from bhpt.tuning import tune as tune_study
 from bhpt.tuning.tune import IfExists
+from bhpt.views.formatting import to_stderr
 
 _FILE_SUFFIXES = (".json", ".yaml", ".yml")
 
@@ -161,8 +162,7 @@ def tune(
 
     def run() -> Result:
         searched, settled = _space(space), read_settings(fixed or [])
-        unit = 1 if unit_epochs is None else unit_epochs
-        most = default_epochs(parsed, unit, searched, settled) if max_epochs is None else max_epochs
+        training = Training(untrained=untrained_loss, limit_s=unit_limit, retries=retries)
         return tune_study(
             spec,
             searched,
@@ -170,14 +170,7 @@ def tune(
             workers,
             where,
             seed,
-            training=Training(
-                unit,
-                most,
-                untrained=untrained_loss,
-                limit_s=unit_limit,
-                retries=retries,
-                grows=unit_epochs is None,
-            ),
+            training=planned_training(parsed, unit_epochs, max_epochs, searched, settled, training),
             policy=policy,
             candidates=candidates,
             metric=objective.metric,

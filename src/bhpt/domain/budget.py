@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import Self
 
 from bhpt.domain.budget_kinds import BudgetKind, examples, find_kind, parse_amount
@@ -29,8 +30,11 @@ class Budget:
         find_kind(self.kind)
         if not _is_positive(self.amount):
             raise Misuse(f"a budget must be more than 0, not {self.amount!r}; {examples()}")
-        if self.price_per_hour is not None and not _is_positive(self.price_per_hour):
-            raise Misuse(f"the price an hour must be more than 0, not {self.price_per_hour!r}")
+        object.__setattr__(self, "amount", float(self.amount))  # numpy's numbers are not stored
+        if self.price_per_hour is not None:
+            if not _is_positive(self.price_per_hour):
+                raise Misuse(f"the price an hour must be more than 0, not {self.price_per_hour!r}")
+            object.__setattr__(self, "price_per_hour", float(self.price_per_hour))
         problem = self.rules.problem()
         if problem is not None:
             raise Misuse(problem)
@@ -75,6 +79,6 @@ class Budget:
 
 
 def _is_positive(value: object) -> bool:
-    if not isinstance(value, int | float) or isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, Real):
         return False
-    return math.isfinite(value) and value > 0
+    return 0 < float(value) < math.inf

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bhpt.domain.errors import Misuse
+from bhpt.domain.words import counted
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 _ROUNDING = 1e-9
@@ -59,6 +60,6 @@ def share_devices(devices: Sequence[str], workers: int, each: float) -> list[tup
 def _require(there: int, needed: int, workers: int, each: float) -> None:
     if there < needed:
         raise Misuse(
-            f"{workers} workers with {each:g} GPUs each need {needed}, and there are {there}: "
-            "use fewer workers or a smaller share"
+            f"{counted(workers, 'worker')} with {each:g} GPU each would need {needed}, and there "
+            f"are {there}: use fewer workers or a smaller share"
         )

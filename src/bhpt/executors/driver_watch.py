@@ -46,7 +46,7 @@ class DriverWatch:
             self._process.stdin.flush()
 
 
-def watch() -> None:
+def wait_for_driver() -> None:
     """Wait until standard input is closed; print its first line unless the last one says `off`."""
     before = _terminal()
     line = sys.stdin.readline().strip()
@@ -75,4 +75,4 @@ def _restore(before: list[Any]) -> None:
 
 
 if __name__ == "__main__":
-    watch()
+    wait_for_driver()

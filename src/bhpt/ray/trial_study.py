@@ -17,8 +17,8 @@ from bhpt.policies.interface import Policy
 from bhpt.policies.registry import make_policy
 from bhpt.spaces.configs import plain_config
 from bhpt.storage import create_store, open_store
-from bhpt.study import Journal, MemoryLog, State, Training
-from bhpt.study.creation import default_epochs, first_events
+from bhpt.study import Journal, MemoryLog, State
+from bhpt.study.creation import first_events, planned_training
 from bhpt.study.deciding import next_unit
 from bhpt.study.events import ArmClosed, ArmsAdded, Event, Extended, Failed, SessionStarted
 from bhpt.study.settling import failure, report
@@ -236,11 +236,10 @@ def _journal(plan: TrialPlan, first: Mapping[str, object]) -> Journal:
     Raises:
         Misuse: The one that is there has another metric or another budget.
     """
-    epochs = default_epochs(plan.budget, 1) if plan.max_epochs is None else plan.max_epochs
     events = first_events(
         [plain_config(first)],
         plan.budget,
-        training=Training(1, epochs),
+        training=planned_training(plan.budget, 1, plan.max_epochs, space=None, fixed=None),
         seed=plan.seed,
         policy=policy_name(plan.policy),
         workers=plan.workers,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import Memory, Misuse, Objective
+from bhpt.domain.arguments import refuse_one_text
 from bhpt.domain.budget import Budget
 from bhpt.policies.interface import PredictingPolicy
 from bhpt.policies.study_predictor import policy_named, predictor_of
@@ -105,6 +106,7 @@ def forecast(state: State, more: Sequence[str | Budget] = ()) -> Forecast:
         Misuse: Nothing finite was observed yet, nothing is known of prices, or an amount is of
             another kind.
     """
+    refuse_one_text("more", more, "['50 epochs']")
     if state.best is None:
         raise Misuse("nothing to forecast from: the study has not seen a finite loss yet")
     if not is_priced(state):

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from bhpt.domain.words import counted
 from bhpt.reports.worlds import is_spent
 from bhpt.study import State
 
@@ -25,5 +26,4 @@ def phase_of(state: State, alive: bool | None) -> Phase:
 
 def interrupted_text(state: State) -> str:
     """What a study was left with whose driver is gone."""
-    count = len(state.open)
-    return f"interrupted with {'1 unit' if count == 1 else f'{count} units'} in flight"
+    return f"interrupted with {counted(len(state.open), 'unit')} in flight"

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from bhpt.domain import FloatArray, Memory, Misuse, Objective, View
+from bhpt.domain.arguments import refuse_one_text
 from bhpt.domain.budget import Budget
 from bhpt.policies.played import PlayedStudy, draw_worlds_of_all, play_all
 from bhpt.policies.registry import make_policy
@@ -128,6 +129,7 @@ def compared(
     draws: int | None = None,
 ) -> PolicyComparison:
     """Compare policies from here on; see `compare_policies`."""
+    refuse_one_text("policies", policies, "['default', 'asha']")
     names = tuple(dict.fromkeys(policies))
     if not names:
         raise Misuse("name at least one policy to play, such as default,asha")

@@ -53,6 +53,8 @@ def _read(file: Path) -> str:
             text = opened.read(_LONGEST + 1)
     except FileNotFoundError:
         raise Misuse(f"no such file: {file}") from None
+    except IsADirectoryError:
+        raise Misuse(f"{file} is a folder: name a .json or .yaml file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise Misuse(f"cannot read {file}: {first_line(error)}") from None
     if len(text) > _LONGEST:

@@ -29,11 +29,7 @@ def fix(space: Space | list[Config], values: Mapping[str, object]) -> Space | li
 
 def _fix_ranges(space: Space, wanted: Config) -> Space:
     """A constant in place of each fixed range; conditions on it stay."""
-    strange = sorted(set(wanted) - set(space.names))
-    if strange:
-        raise Misuse(
-            f"fixed: the space has no hyper-parameter {strange[0]!r}, only {', '.join(space.names)}"
-        )
+    space.check_names(wanted, "fixed")
     described: dict[str, Any] = json.loads(space.text)
     for at, parameter in enumerate(described["hyperparameters"]):
         name = parameter["name"]

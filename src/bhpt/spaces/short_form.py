@@ -13,12 +13,14 @@ Tuples, lists and constants mean what they mean to ConfigSpace; the dictionaries
 YAML files, which have no tuples.
 """
 
+import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
 import ConfigSpace
+import numpy as np
 from ConfigSpace.hyperparameters import Hyperparameter
 
 from bhpt.domain import Misuse
@@ -45,7 +47,7 @@ def from_short_form(ranges: Mapping[str, object]) -> ConfigSpace.ConfigurationSp
             raise Misuse(f"hyper-parameter name {name!r} is not a text")
     space = ConfigSpace.ConfigurationSpace()
     try:
-        parameters = {name: _parameter(name, value) for name, value in ranges.items()}
+        parameters = {name: _parameter(name, _plain(value)) for name, value in ranges.items()}
         space.add(*parameters.values())
         space.add(*_conditions(ranges, parameters))
     except Misuse:
@@ -56,9 +58,19 @@ def from_short_form(ranges: Mapping[str, object]) -> ConfigSpace.ConfigurationSp
 
 
 def refuse_pairs(ranges: Mapping[str, object]) -> None:
-    """Refuse a list of two numbers, which in a file may mean a range as well as two choices."""
+    """Refuse a list in a file that may mean a range as well as choices.
+
+    That is one of two numbers, also with a word behind them that is not "log".
+    """
     for name, value in ranges.items():
-        if isinstance(value, list) and len(value) == 2 and all(map(_is_number, value)):
+        if not isinstance(value, list) or not all(map(_is_number, value[:2])):
+            continue
+        if len(value) == 3 and isinstance(value[2], str) and value[2] != "log":
+            raise Misuse(
+                f'hyper-parameter {name!r}: {value} is no range, which ends in "log"; '
+                f'for choices write {{"choices": {json.dumps(value)}}}'
+            )
+        if len(value) == 2:
             raise Misuse(
                 f"hyper-parameter {name!r}: {value} may be a range or two choices; write "
                 f'{{"min": {value[0]}, "max": {value[1]}}} or {{"choices": {value}}}'
@@ -80,6 +92,20 @@ def first_line(error: Exception) -> str:
     """The first line of another library's message."""
     lines = str(error).splitlines()
     return lines[0] if lines else type(error).__name__
+
+
+def _plain(value: object) -> object:
+    """The same without numpy's types; an array becomes a list of choices."""
+    if isinstance(value, np.generic | np.ndarray):
+        plain: object = value.tolist()
+        return plain
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    if isinstance(value, list):
+        return list(map(_plain, value))
+    if isinstance(value, Mapping):
+        return {word: _plain(one) for word, one in value.items()}
+    return value
 
 
 def _parameter(name: str, value: object) -> Hyperparameter[Any, Any]:
@@ -231,8 +257,9 @@ def _range(
 def _checked_ends(name: str, lower: object, upper: object) -> tuple[int | float, int | float]:
     """The ends of a range, checked here because ConfigSpace does not say what is wrong."""
     if not (_is_number(lower) and _is_number(upper)):
+        wrong = upper if _is_number(lower) else lower
         raise Misuse(
-            f"hyper-parameter {name!r}: the ends of a range are numbers, not {lower!r:.40}"
+            f"hyper-parameter {name!r}: the ends of a range are numbers, not {wrong!r:.40}"
         )
     if not (math.isfinite(lower) and math.isfinite(upper)):
         raise Misuse(f"hyper-parameter {name!r}: the ends of a range must be finite")

@@ -5,7 +5,7 @@ Notation:
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -175,10 +175,22 @@ class Space:
 
     def check(self, config: Mapping[str, object]) -> None:
         """Refuse a configuration that does not lie in the space."""
+        self.check_names(config, f"configuration {config!r:.80}")
+        for name, value in config.items():
+            self.check_value(name, value)
         try:
             ConfigSpace.Configuration(self._space, values=dict(config))
         except (TypeError, ValueError) as error:
             raise Misuse(f"configuration {config!r:.80}: {first_line(error)}") from None
+
+    def check_names(self, named: Iterable[str], what: str) -> None:
+        """Refuse names that the space does not have; `what` begins the message."""
+        strange = sorted(set(named) - set(self.names))
+        if strange:
+            raise Misuse(
+                f"{what}: the space has no hyper-parameter {strange[0]!r}, "
+                f"only {', '.join(self.names)}"
+            )
 
     def check_value(self, name: str, value: object) -> None:
         """Refuse a value that a hyper-parameter cannot have."""
@@ -191,12 +203,13 @@ class Space:
         Raises:
             Misuse: It does not lie in the space.
         """
+        config = plain_config(config)
         constants = {
             name: parameter.value
             for name, parameter in self._space.items()
             if isinstance(parameter, ConfigSpace.Constant) and name not in self._stored.conditions
         }
-        whole = plain_config({**constants, **config})
+        whole = {**plain_config(constants), **config}
         self.check(whole)
         return {name: whole[name] for name in self.names if name in whole}
 

@@ -39,7 +39,7 @@ class Address:
         """
         if isinstance(text, Address):
             return text
-        if not str(text) or "\0" in str(text):
+        if not isinstance(text, str | Path) or not str(text) or "\0" in str(text):
             raise Misuse("a study needs a file name or a postgresql:// address")
         if isinstance(text, Path) or "://" not in text:
             return cls._of_file(Path(text))

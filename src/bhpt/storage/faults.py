@@ -1,5 +1,6 @@
 """Errors of database drivers, converted to those of a store."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,6 +11,8 @@ from bhpt.storage.database_server import Fault
 from bhpt.storage.errors import Damaged, StoreFailed, Unreachable
 from bhpt.storage.files import file_fault
 from bhpt.study import Busy
+
+_FULL = re.compile(r"disk is full|disk I/O error|no space left", re.IGNORECASE)
 
 
 @contextmanager
@@ -41,6 +44,8 @@ def _named(where: Address, error: DBAPIError) -> Exception:
         case Fault.BROKEN:
             return Damaged(f"{where} is damaged ({line}): restore it from a copy")
         case Fault.OTHER:
+            advice = "free some space" if _FULL.search(line) else "see to that"
             return StoreFailed(
-                f"{where} cannot be used ({line}): what was acknowledged is safe, resume later"
+                f"{where} cannot be used ({line}): what was acknowledged is safe; {advice}, then "
+                "resume"
             )

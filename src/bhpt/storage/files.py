@@ -190,7 +190,10 @@ def create_file(file: Path, fill: Callable[[Engine], None]) -> None:
 
 
 def exists(file: object) -> Exists:
-    """The error for a study that exists already."""
+    """The error for a study that exists already, or a folder in its place."""
+    place = Path(str(file))
+    if place.is_dir():
+        return Exists(f"{file} is a folder: name a file in it, such as {place / 'net.db'}")
     return Exists(f"{file} exists already: go on with `bhpt resume {file}` or name another file")
 
 

@@ -336,6 +336,8 @@ def _watch(
     alive = first.holder.is_alive()
     if first.holder == Holder.me():
         alive = (str(address), first.token) in _open_here
+        if alive:
+            raise InUse(f"{address} is in use by {first.holder}, this very one: close() it first")
     if alive is False:
         return first
     if alive is None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from bhpt.beliefs.earlier_studies import EarlierStudy, summarise
 from bhpt.domain import Misuse, Objective
+from bhpt.domain.arguments import whole_number
 from bhpt.domain.budget import Budget
 from bhpt.spaces import Config
 from bhpt.spaces.configs import identity, plain_config
@@ -47,6 +48,35 @@ def default_epochs(
     few = space is not None and _size(space, fixed or {}) <= _FEW
     half = math.ceil(bought / 2 / max(unit, 1)) * max(unit, 1)  # a bad unit is refused later
     return max(min(bought if few else half, _LONGEST), unit)
+
+
+def planned_training(
+    budget: Budget,
+    unit: int | None,
+    max_epochs: int | None,
+    space: object,
+    fixed: Mapping[str, object] | None,
+    like: Training = Training(),  # noqa: B008  # frozen
+) -> Training:
+    """How one arm is trained, from what a person says of it.
+
+    Args:
+        budget: The hard limit.
+        unit: Epochs in one unit; None for one, which may grow (`Training.grows`).
+        max_epochs: How far an arm may train; None for `default_epochs`.
+        space: What is searched; None if that is not known.
+        fixed: Hyper-parameters that are not tuned; None for none.
+        like: The rest.
+
+    Raises:
+        Misuse: One of them is no whole number, or they do not go together.
+    """
+    each = 1 if unit is None else whole_number("unit", unit)
+    if max_epochs is None:
+        most = default_epochs(budget, each, space, fixed)
+    else:
+        most = whole_number("max_epochs", max_epochs)
+    return replace(like, unit=each, epochs=most, grows=unit is None)
 
 
 def _size(space: object, fixed: Mapping[str, object]) -> float:
@@ -189,7 +219,7 @@ def note_of_other_weights(plan: Plan) -> str | None:
     other = [name for name, digest in now.items() if plan.networks.get(name, digest) != digest]
     if not other:
         return None
-    changes = (f"{name} {plan.networks[name][:12]}, now {now[name][:12]}" for name in other)
+    changes = (f"{name} {plan.networks[name][:12]!r}, now {now[name][:12]!r}" for name in other)
     return (
         f"note: this study was created with other weights of `{plan.policy}` "
         f"({'; '.join(changes)}): it goes on, but decides with those of now"

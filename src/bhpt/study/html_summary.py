@@ -9,6 +9,7 @@ from html import escape
 import numpy as np
 
 from bhpt.domain import Curves, FloatArray, Objective
+from bhpt.domain.words import counted
 from bhpt.study.state import State
 
 TableRows = Sequence[tuple[str, str]]
@@ -35,9 +36,8 @@ def summary_html(state: State, rows: TableRows = ()) -> str:
         shown.append((f"best {objective.metric}", f"{value} (arm {best.arm}, epoch {best.epoch})"))
         shown += [(f"  {name}", _text(value)) for name, value in state.configs[best.arm].items()]
     tried = 0 if state.curves is None else len(state.curves.visited)
-    shown.append(
-        ("tried", f"{tried} of {len(state.configs)} configurations, {state.reports} units")
-    )
+    units = counted(state.reports, "unit")
+    shown.append(("tried", f"{tried} of {len(state.configs)} configurations, {units}"))
     curves = "" if state.curves is None else curves_svg(state.curves, objective)
     return f"<div>{table_html([*shown, *rows])}{curves}</div>"
 

@@ -61,8 +61,10 @@ class Search:
 
     def __post_init__(self) -> None:
         """Refuse what draws nothing."""
-        if self.candidates < 1 or self.near < 0 or self.every < 1:
-            raise Misuse("a search needs candidates >= 1, near >= 0 and every >= 1")
+        if self.candidates < 1:
+            raise Misuse(f"a study needs at least one candidate, not {self.candidates}")
+        if self.near < 0:
+            raise Misuse(f"candidates near good arms cannot be fewer than 0, not {self.near}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from bhpt.domain import Failure, FailureKind, Misuse, Resume, UnitResult, Usage
+from bhpt.domain.words import counted
 from bhpt.study.attempts import Attempt
 from bhpt.study.events import Event, Extended, Failed, Observed, Rejected, Restarted
 from bhpt.study.folding import apply
@@ -32,8 +33,8 @@ def report(
         return "rejected", Rejected(number, "came after the unit had failed", losses, clock)
     if len(losses) != attempt.unit.epochs:
         raise Misuse(
-            f"attempt {number} reports {len(losses)} losses, but its unit has "
-            f"{attempt.unit.epochs} epochs: report one loss an epoch"
+            f"attempt {number} reports {counted(len(losses), 'epoch')}, but its unit has "
+            f"{attempt.unit.epochs}: report one loss an epoch"
         )
     usage = result.usage
     cost = state.ledger.budget.rules.charge(attempt.unit.epochs + usage.rerun, usage.seconds)

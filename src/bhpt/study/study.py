@@ -9,6 +9,12 @@ from dataclasses import dataclass, replace
 
 from bhpt.beliefs.earlier_studies import EarlierStudy
 from bhpt.domain import Failure, FailureKind, Memory, Misuse, Objective, Unit, UnitResult, Usage
+from bhpt.domain.arguments import (
+    refuse_one_text,
+    refuse_other_than,
+    refuse_uncallable,
+    whole_number,
+)
 from bhpt.domain.budget import Budget
 from bhpt.domain.closing import Closing
 from bhpt.domain.objective import Direction
@@ -18,9 +24,9 @@ from bhpt.spaces import Config
 from bhpt.study.arm_list import space_of
 from bhpt.study.attempts import Attempt
 from bhpt.study.creation import (
-    default_epochs,
     first_events,
     note_of_other_weights,
+    planned_training,
     summarised,
     wanted_config,
 )
@@ -105,20 +111,21 @@ class Study(Closing):
         learn_from: Sequence["Study | EarlierStudy"] = (),
     ) -> None:
         parsed = Budget.parse(budget)
-        epochs = default_epochs(parsed, unit, space, fixed) if max_epochs is None else max_epochs
+        refuse_one_text("learn_from", learn_from, "[study]")
+        refuse_uncallable("keep", keep, "bhpt.stored('runs/net.db')")
         first = first_events(
             space,
             parsed,
-            training=Training(unit, epochs, untrained=untrained),
-            seed=seed,
+            training=planned_training(
+                parsed, unit, max_epochs, space, fixed, Training(untrained=untrained)
+            ),
+            seed=whole_number("seed", seed),
             policy=policy_name(policy),
-            workers=workers,
+            workers=whole_number("workers", workers),
             objective=Objective(metric, mode),
             initial=initial,
             fixed=fixed,
-            earlier=tuple(
-                summarised(one.state) if isinstance(one, Study) else one for one in learn_from
-            ),
+            earlier=tuple(_earlier(one) for one in learn_from),
         )
         self._begin(Journal(keep(first)), policy, time.monotonic, restart=True)
 
@@ -161,7 +168,7 @@ class Study(Closing):
     ) -> None:
         """Start a session: its clock goes on where the last one stopped."""
         self._journal = journal
-        self._policy = named_policy(policy) if isinstance(policy, str) else policy
+        self._policy = chosen_policy(policy)
         self._memory = Memory()
         self._clock = clock
         self._zero = clock() - journal.state.clock
@@ -196,6 +203,12 @@ class Study(Closing):
     def in_flight(self) -> tuple[AskedUnit, ...]:
         """Units that were asked for and not told yet."""
         return tuple(asked(self.state, attempt) for attempt in self.state.flying)
+
+    def __repr__(self) -> str:
+        ledger, objective = self.state.ledger, self.state.plan.objective
+        found = f"best {objective.metric} {self.best_loss:.5g}"
+        best = found if self.state.best is not None else f"no {objective.metric} yet"
+        return f"<Study: {ledger.budget.rules.used_text(ledger.used)} used, {best}>"
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -291,6 +304,8 @@ class Study(Closing):
         return self._clock() - self._zero
 
     def _took(self, unit: AskedUnit) -> float:
+        if not isinstance(unit, AskedUnit):
+            raise Misuse(f"report a unit that ask() gave, not {unit!r:.40}")
         if not 0 <= unit.attempt < len(self.state.attempts):
             raise Misuse(f"this study has not asked for attempt {unit.attempt}")
         return max(0.0, self._now() - self.state.attempts[unit.attempt].started)
@@ -302,6 +317,18 @@ class Study(Closing):
     def _require_written(self) -> None:
         if not self._journal.flush():
             raise Misuse("the study's store is locked by another program: try again later")
+
+
+def _earlier(given: "Study | EarlierStudy") -> EarlierStudy:
+    """What an earlier study showed.
+
+    Raises:
+        Misuse: It is neither.
+    """
+    if isinstance(given, Study):
+        return summarised(given.state)
+    refuse_other_than("learn_from", given, EarlierStudy, "[bhpt.earlier_study('runs/net.db')]")
+    return given
 
 
 def asked(state: State, attempt: Attempt) -> AskedUnit:
@@ -322,6 +349,22 @@ def named_policy(name: str) -> Policy:
     from bhpt.policies.registry import make_policy
 
     return make_policy(name)
+
+
+def chosen_policy(policy: str | Policy) -> Policy:
+    """A fresh policy by its name, or the one that is handed over.
+
+    Raises:
+        Misuse: There is none of that name, or the object is none.
+    """
+    if isinstance(policy, str):
+        return named_policy(policy)
+    if isinstance(policy, type) or not callable(getattr(policy, "decide", None)):
+        raise Misuse(
+            f"{policy!r:.60} is no policy: give a name of `bhpt policies`, or an object with "
+            "decide(view)"
+        )
+    return policy
 
 
 def policy_name(policy: str | Policy) -> str:

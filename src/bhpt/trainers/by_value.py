@@ -29,7 +29,7 @@ class ByValue:
         return self.name
 
 
-def pack(trainer: object, name: str) -> ByValue:
+def pack_trainer(trainer: object, name: str) -> ByValue:
     """A trainer as bytes.
 
     Raises:
@@ -45,7 +45,7 @@ def pack(trainer: object, name: str) -> ByValue:
         ) from None
 
 
-def unpack(spec: ByValue) -> object:
+def unpack_trainer(spec: ByValue) -> object:
     """The trainer, in the worker.
 
     Raises:

@@ -19,7 +19,7 @@ def collect(
         reports.extend(next_reports())
     if len(reports) > epochs:
         raise BadReport(
-            f"{where} gave {len(reports)} losses where {epochs} were due: "
+            f"{where} gave {len(reports)} losses, not {epochs}: "
             "make the unit a multiple of what one call trains"
         )
     return reports

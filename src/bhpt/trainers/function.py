@@ -134,8 +134,7 @@ class FunctionRun:
         due = self._work.trained
         if len(self._reports) > due:
             raise BadReport(
-                f"{where} gave {len(self._reports)} epochs where {due} were due: report each "
-                "epoch alone"
+                f"{where} gave {len(self._reports)} epochs, not {due}: report each epoch alone"
             )
         if len(self._reports) < due:
             return

@@ -17,6 +17,7 @@ from types import ModuleType
 
 from bhpt.domain.errors import Misuse
 
+_GUARD = "`if __name__ == '__main__':`"
 _importing: list[str] = []
 
 
@@ -59,8 +60,8 @@ def resolve(name: str) -> object:
     if found is None:
         names = [known for known in vars(module) if not known.startswith("_")]
         near = difflib.get_close_matches(qualname, names, n=1)
-        hint = f": did you mean {near[0]!r}?" if near else ""
-        raise Misuse(f"module {module_name!r} has no {qualname!r}{hint}")
+        hint = f"did you mean {near[0]!r}?" if near else f"name what it has outside of {_GUARD}"
+        raise Misuse(f"module {module_name!r} has no {qualname!r}: {hint}")
     return found
 
 
@@ -72,8 +73,7 @@ def refuse_during_import() -> None:
     """
     if _importing:
         raise Misuse(
-            f"{_importing[-1]!r} starts tuning when it is imported: put that call under "
-            "`if __name__ == '__main__':`"
+            f"{_importing[-1]!r} starts tuning when it is imported: put that call under {_GUARD}"
         )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from bhpt.domain.errors import Misuse
-from bhpt.trainers.by_value import ByValue, pack, unpack
+from bhpt.trainers.by_value import ByValue, pack_trainer, unpack_trainer
 from bhpt.trainers.command import (
     SPECIAL_NAMES,
     CommandTrainer,
@@ -87,7 +87,7 @@ def spec_of(trainer: object) -> TrainerSpec:
     called = _called(trainer)
     check(trainer, called)
     name = find_name(trainer)
-    return pack(trainer, called) if name is None else Imported(name)
+    return pack_trainer(trainer, called) if name is None else Imported(name)
 
 
 def _called(trainer: object) -> str:
@@ -180,7 +180,7 @@ def load(spec: TrainerSpec) -> Trainer:
             raise Misuse(f"there is no command {spec.words[0]!r}: check its path")
         return CommandTrainer(spec.words, spec.loss_regex)
     if isinstance(spec, ByValue):
-        return check(unpack(spec), spec.name)
+        return check(unpack_trainer(spec), spec.name)
     return check(resolve(spec.name), spec.name.rpartition(":")[2])
 
 

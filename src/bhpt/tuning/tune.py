@@ -9,14 +9,21 @@ from typing import Literal, get_args
 
 from bhpt.beliefs.earlier_studies import EarlierStudy
 from bhpt.domain import Memory, Misuse, Objective
+from bhpt.domain.arguments import (
+    number,
+    refuse_one_text,
+    refuse_other_than,
+    refuse_uncallable,
+    whole_number,
+)
 from bhpt.domain.budget import Budget
 from bhpt.domain.objective import Direction
 from bhpt.policies.interface import Policy, refuse_side_by_side
 from bhpt.storage import Address, Exists, create_store, open_store, read_store
 from bhpt.study import Keep, Study, Training, fold
-from bhpt.study.creation import default_epochs, first_events, summarised
+from bhpt.study.creation import first_events, planned_training, summarised
 from bhpt.study.new_study import new_study
-from bhpt.study.study import named_policy, policy_name
+from bhpt.study.study import chosen_policy, policy_name
 from bhpt.trackers import Tracker, find_tracker
 from bhpt.trainers.specs import TrainerSpec, check_names, spec_of, spec_to_json
 from bhpt.tuning.executor_choice import ExecutorChoice, executor_maker
@@ -160,20 +167,21 @@ def tune(
         TrainerBroken: The trainer never works.
     """
     parsed = Budget.parse(budget, price_per_hour)
+    workers, seed = whole_number("workers", workers), whole_number("seed", seed)
+    candidates = None if candidates is None else whole_number("candidates", candidates)
+    refuse_one_text("learn_from", learn_from, "['runs/earlier.db']")
+    if training is not None:
+        refuse_other_than("training", training, Training, "bhpt.Training(unit=2)")
     spec = spec_of(trainer)
     request = _request(spec, policy, workers, executor, options, gpus_per_worker)
     hooks = _hooks(policy, progress, watch, memory, on_unit, note, stop_when, track)
     if request.policy is not None:
         refuse_side_by_side(request.policy, workers)
     _refuse_other_than(if_exists)
-    if training is None:
-        each = 1 if unit is None else unit
-        most = default_epochs(parsed, each, space, fixed) if max_epochs is None else max_epochs
-        training = Training(each, most, grows=unit is None)
     first = first_events(
         space,
         parsed,
-        training=training,
+        training=training or planned_training(parsed, unit, max_epochs, space, fixed),
         seed=seed,
         policy=policy_name(policy),
         workers=workers,
@@ -273,7 +281,10 @@ def _request(
     gpus: float | None,
 ) -> SessionRequest:
     """What a session is asked to run with."""
-    chosen = named_policy(policy) if isinstance(policy, str) else policy
+    chosen = None if policy is None else chosen_policy(policy)
+    workers = None if workers is None else whole_number("workers", workers)
+    gpus = None if gpus is None else number("gpus_per_worker", gpus)
+    refuse_other_than("options", options, Options, "bhpt.Options(grace_s=10)")
     given = options if gpus is None else replace(options, gpus_per_worker=gpus)
     return SessionRequest(spec, chosen, workers, executor_maker(executor), given)
 
@@ -289,6 +300,9 @@ def _hooks(
     track: Sequence[str | Tracker],
 ) -> SessionHooks:
     """The callbacks and views of a session."""
+    refuse_one_text("track", track, "['tensorboard']")
+    if on_unit is not None:
+        refuse_uncallable("on_unit", on_unit, "print")
     return SessionHooks(
         policy=policy if isinstance(policy, str) else None,
         progress=progress,
@@ -296,7 +310,7 @@ def _hooks(
         memory=memory or Memory(),
         on_unit=on_unit,
         note=note or _warn,
-        stop_when=stop_when,
+        stop_when=None if stop_when is None else number("stop_when", stop_when),
         trackers=[find_tracker(one) for one in track],
     )
 

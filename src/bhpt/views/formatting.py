@@ -3,6 +3,7 @@
 import json
 import math
 import shlex
+import sys
 from collections.abc import Mapping
 
 import numpy as np
@@ -54,6 +55,11 @@ def one_line(text: str) -> str:
 def printable(text: str) -> str:
     """Foreign text of several lines, with blanks instead of control characters."""
     return "".join(char if char.isprintable() or char in "\n\t" else " " for char in text)
+
+
+def to_stderr(line: str) -> None:
+    """Print a line at once, apart from what a command answers."""
+    print(printable(line), file=sys.stderr, flush=True)
 
 
 def starting_line(title: str) -> str:

@@ -15,7 +15,7 @@ from bhpt.executors import Running
 from bhpt.reports.prediction import Predict
 from bhpt.reports.progress import Progress, progress_of
 from bhpt.study import State
-from bhpt.views.formatting import interval_text, loss_text, printable, starting_line
+from bhpt.views.formatting import interval_text, loss_text, starting_line, to_stderr
 from bhpt.views.notebook import NotebookView, cell, in_notebook
 
 Watch = Callable[[State, tuple[Running, ...]], None]
@@ -187,7 +187,7 @@ def watching(mode: Mode, title: str, predict: Predict) -> Iterator[Watch]:
         return
     with presses() as pressed:
         if mode == "plain" or (mode == "auto" and not sys.stderr.isatty()):
-            with announced(starting_line(title), _to_stderr) as write:
+            with announced(starting_line(title), to_stderr) as write:
                 yield PlainLines(pressed, write, predict)
             return
         with _live(title, predict, pressed) as show:
@@ -235,7 +235,3 @@ def _keys_unseen() -> Iterator[None]:
         yield
     finally:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
-
-
-def _to_stderr(line: str) -> None:
-    print(printable(line), file=sys.stderr, flush=True)

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bhpt.domain.durations import duration
+from bhpt.domain.words import counted
 from bhpt.reports.progress import ArmStanding, Flight, Progress
 from bhpt.views.formatting import (
     config_text,
@@ -136,5 +137,5 @@ def _counts(progress: Progress) -> Text:
     failed = f", {progress.failures} stopped or failed" if progress.failures else ""
     return Text(
         f"{progress.tried} of {progress.candidates} configurations tried, "
-        f"{progress.reports} units{failed}, {duration(progress.clock)}"
+        f"{counted(progress.reports, 'unit')}{failed}, {duration(progress.clock)}"
     )

@@ -17,16 +17,12 @@ from importlib import resources
 from pathlib import Path
 
 from bhpt.domain import Misuse
+from bhpt.views.formatting import to_stderr
 
 Tell = Callable[[str], None]
 """Called with a line that a person should read."""
 _READY = "bhpt-ready.txt"
 _TAIL = 3  # lines of pip's error output in the message
-
-
-def to_stderr(line: str) -> None:
-    """Print a line at once, apart from results."""
-    print(line, file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True)

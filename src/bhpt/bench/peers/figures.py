@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bhpt.bench.baselines import registry
-from bhpt.bench.figure_style import log_axis, panels
+from bhpt.bench.figure_style import log_axis, panels, write_svg
 from bhpt.bench.peers.calibration import Calibration
 from bhpt.bench.peers.standings import ALL, Estimate, PeerStanding
 
@@ -150,5 +150,5 @@ def _svg(figure: "Figure", named: "Axes") -> str:
         handles, labels, loc="outside right upper", frameon=False, fontsize=8, ncols=columns
     )
     text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None})
+    write_svg(figure, text)
     return text.getvalue()

@@ -7,11 +7,12 @@ from importlib import resources
 
 from bhpt.bench.baselines import registry as baselines
 from bhpt.bench.baselines.truth import Truth
-from bhpt.bench.peers.environments import Environment, Tell, ensure, to_stderr
+from bhpt.bench.peers.environments import Environment, Tell, ensure
 from bhpt.bench.peers.policy import PeerPolicy
 from bhpt.bench.peers.process import PeerProcess
 from bhpt.domain import FloatArray, Misuse
 from bhpt.policies.interface import Policy
+from bhpt.views.formatting import to_stderr
 
 
 @dataclass(frozen=True)

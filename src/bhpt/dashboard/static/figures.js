@@ -7,6 +7,7 @@ bhpt.figures = (() => {
   const LONGEST = 60; // points of a curve that is not highlighted
   const SHOWN = 6; // of the best arms that have a colour of their own
   const FANNED = 3; // of the most promising arms whose continuation is drawn unasked
+  const MOST_DECADES = 12; // with a number beside each
 
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -47,14 +48,16 @@ bhpt.figures = (() => {
     return Array.from({ length: most }, (_, place) => Math.round(place * (length - 1) / (most - 1)));
   };
 
-  // A logarithmic axis with whole numbers beside its lines: 1, 2 and 5 of each decade, or 1 alone over many.
+  // A logarithmic axis with whole numbers beside its lines: 1, 2 and 5 of each decade, 1 alone over many,
+  // and not of every decade over very many, so that no number covers another.
   const logTicks = (values) => {
     const known = values.filter((value) => value > 0);
     if (!known.length) return { type: "log" };
     const first = Math.floor(Math.log10(known.reduce((a, b) => Math.min(a, b)))) - 1;
     const last = Math.ceil(Math.log10(known.reduce((a, b) => Math.max(a, b)))) + 1;
     const steps = last - first > 6 ? [1] : [1, 2, 5];
-    const decades = Array.from({ length: last - first + 1 }, (_, place) => first + place);
+    const apart = Math.ceil((last - first) / MOST_DECADES);
+    const decades = Array.from({ length: Math.floor((last - first) / apart) + 1 }, (_, place) => first + apart * place);
     const tickvals = decades.flatMap((decade) => steps.map((step) => Number(`${step}e${decade}`)));
     return { type: "log", tickmode: "array", tickvals, ticktext: tickvals.map((value) => number(value)) };
   };

@@ -7,8 +7,10 @@ from typing import ClassVar
 from bhpt.domain.arrays import FloatArray, IntArray
 from bhpt.domain.budget_kinds.kind import BudgetKind, UnitCost
 from bhpt.domain.budget_kinds.numbers import NUMBER
+from bhpt.domain.words import counted
 
 _WRITTEN = re.compile(rf"(?P<amount>{NUMBER})\s*epochs?", re.IGNORECASE)
+_MOST = 1e15  # a number of floating point counts one by one up to here
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +30,19 @@ class Epochs(BudgetKind):
 
     def text(self, amount: float) -> str:
         """Such as `90 epochs`."""
-        return f"{amount:.0f} epoch{'' if round(amount) == 1 else 's'}"
+        return counted(round(amount), "epoch")
 
     def used_text(self, used: float) -> str:
         """Such as `12 of 90 epochs`."""
         return f"{used:.0f} of {self.text(self.amount)}"
 
     def problem(self) -> str | None:
-        """Epochs cannot be divided."""
-        whole = self.amount == int(self.amount)
-        return None if whole else f"a budget of epochs is a whole number, not {self.amount}"
+        """Epochs cannot be divided, and each of them is counted."""
+        if self.amount != int(self.amount):
+            return f"a budget of epochs is a whole number, not {self.amount}"
+        if self.amount > _MOST:
+            return f"a budget of {self.amount:g} epochs cannot be counted: at most {_MOST:g}"
+        return None
 
     def unit_costs(self, epochs: IntArray, seconds: FloatArray | None) -> FloatArray:
         """One for each epoch, [K]."""
