@@ -252,22 +252,6 @@ def train(tables: Tables, tasks: Sequence[int], steps: int, seed: int) -> Weight
     return {**weights, "reader_output": COUNTED * weights["reader_output"]}
 
 
-def stacked(before: Weights, after: Weights) -> Weights:
-    """Networks of two trainings side by side; together they say the mean of what each says.
-
-    Args:
-        before: Networks with as many hidden units as the others or fewer, which are filled up with
-            zeros: a unit that nothing reaches says nothing.
-        after: The others.
-    """
-    together: dict[str, Array] = {}
-    for name, array in after.items():
-        old = before[name]
-        lacking = [(0, b - a) for a, b in zip(old.shape[1:], array.shape[1:], strict=True)]
-        together[name] = jnp.concatenate([jnp.pad(old, [(0, 0), *lacking]), array])
-    return together
-
-
 def invented(rng: np.random.Generator, target: FloatArray) -> FloatArray:
     """An opinion about arms that have no names: good, bad, or none, [K, OPINIONS]."""
     none = np.zeros((len(target), OPINIONS))
@@ -328,11 +312,6 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--names", default="", help="networks that were trained before on the same tasks"
     )
-    made.add_argument(
-        "--beside",
-        default="",
-        help="networks of an earlier training that go on judging beside them",
-    )
     made.add_argument("--folds", type=int, default=6, help="parts of the tasks, and of the kinds")
     return made
 
@@ -347,8 +326,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         weights: Weights = read_weights(Path(options.names), "names")
     else:
         weights = train(tables, tasks, options.steps, 0)
-        if options.beside:
-            weights = stacked(read_weights(Path(options.beside), "names"), weights)
         file = Path(options.out).with_name("names.npz")
         write(file, options.command, "names", weights, tables.labels.training(kept))
     ways = ("task", "kind") if options.fold_by == "both" else (options.fold_by,)

@@ -64,52 +64,49 @@ class Stage:
 def stages(options: argparse.Namespace) -> list[Stage]:
     """All stages up to the one that was asked for, in their order."""
     work = options.work
-    packed, known = work / "pool.npz", work / "knowledge.npz"
-    networks = {name: work / f"{name}.npz" for name in NETWORKS}
+    packed = work / "pool.npz"
+    made = [work / f"{name}.npz" for name in NETWORKS]
+    every = [
+        Stage("pool", _texts(_sources(options), "--out", packed), _raw(options), pool.main),
+        *_trainings(options, packed),
+        Stage("install", (str(options.out),), tuple(made), lambda _: install(work, options.out)),
+    ]
+    return every[: STAGES.index(options.until) + 1]
+
+
+def _trainings(options: argparse.Namespace, packed: Path) -> list[Stage]:
+    """The stages that train a network each on a packed pool, in their order."""
+    known = options.work / "knowledge.npz"
     kept = [
         *_told("--leave-out", ",".join(options.leave_out)),
         *_told("--leave-out-kind", ",".join(options.leave_out_kind)),
     ]
-    shrink = ["--shrink", str(options.shrink)]
-    common = ["--pool", str(packed), "--knowledge", str(known), *kept, *shrink]
-    every = [
-        Stage("pool", _texts(_sources(options), "--out", packed), _raw(options), pool.main),
-        Stage(
-            "knowledge",
-            _texts(["--pool", packed, *kept], "--steps", options.steps)
-            + _texts(["--fold-by", options.fold_by], "--out", known),
-            (packed,),
-            _command("knowledge"),
-        ),
-        Stage(
+    pooled = _texts(["--pool", packed, *kept])
+    shrink = ("--shrink", str(options.shrink))
+
+    def trained(name: str, command: str, *told: object, inputs: Sequence[Path] = ()) -> Stage:
+        out = known if name == "knowledge" else options.work / f"{name}.npz"
+        arguments = (*pooled, *_texts(told), "--out", str(out))
+        return Stage(name, arguments, (packed, *inputs), _command(command))
+
+    policy, ends = options.start_policy, options.start_ends
+    return [
+        trained("knowledge", "knowledge", "--steps", options.steps, "--fold-by", options.fold_by),
+        trained(
             "policy",
-            _texts([*common, *_told("--start", options.start_policy)], "--out", networks["policy"])
-            + _texts(["--seconds", options.seconds], "--taught", options.taught),
-            (packed, known, *_files(options.start_policy)),
-            _command("train"),
+            "train",
+            *("--knowledge", known, *shrink, *_told("--start", policy)),
+            *("--seconds", options.seconds, "--taught", options.taught),
+            inputs=(known, *_files(policy)),
         ),
-        Stage(
+        trained(
             "ends",
-            _texts(["--pool", packed, *kept, *shrink], "--out", networks["ends"])
-            + _texts(_told("--start", options.start_ends), "--seconds", options.ends_seconds),
-            (packed, *_files(options.start_ends)),
-            _command("ends"),
+            "ends",
+            *(*shrink, *_told("--start", ends), "--seconds", options.ends_seconds),
+            inputs=_files(ends),
         ),
-        Stage(
-            "finisher",
-            _texts(["--pool", packed, *kept], "--out", networks["finisher"])
-            + _texts(["--steps", options.finisher_steps]),
-            (packed,),
-            _command("finisher"),
-        ),
-        Stage(
-            "install",
-            (str(options.out),),
-            tuple(networks.values()),
-            lambda _: install(work, options.out),
-        ),
+        trained("finisher", "finisher", "--steps", options.finisher_steps),
     ]
-    return every[: STAGES.index(options.until) + 1]
 
 
 def install(work: Path, out: Path) -> None:

@@ -101,3 +101,15 @@ def test_going_on_with_the_best_arm_misses_nothing(pool: Path) -> None:
         assert (missed >= 0.0).all()
         assert (missed[~seen] == 0.0).all()
         assert missed.max() <= 1.0
+
+
+def test_any_part_of_a_large_task_is_drawn_from(pool: Path) -> None:
+    module = training()
+    jax = import_module("jax")
+    read = module.read_pool(str(pool), ())
+    large = read._replace(table=read.table.at[0].set(jax.numpy.array([7, module.ROWS + 5, UNITS])))
+    parts = [module._window(large, jax.random.PRNGKey(seed), 0) for seed in range(60)]
+    assert {int(first) for first, _ in parts} == {7, 8, 9, 10, 11, 12}
+    assert {int(count) for _, count in parts} == {module.ROWS}
+    first, count, _ = (int(number) for number in read.table[1])
+    assert [int(n) for n in module._window(read, jax.random.PRNGKey(0), 1)] == [first, count]

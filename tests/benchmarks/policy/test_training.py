@@ -33,7 +33,7 @@ from hypothesis import strategies as st
 from bhpt.beliefs import experts
 from bhpt.beliefs.learned.arm_opinions import ask_experts, expected
 from bhpt.beliefs.learned.geometry import OPINIONS, geometry
-from bhpt.beliefs.learned.name_opinions import opinions, scores
+from bhpt.beliefs.learned.name_opinions import opinions
 from bhpt.beliefs.learned.network import outputs, preferences, trunk
 from bhpt.beliefs.learned.network_inputs import network_inputs
 from bhpt.beliefs.learned.passport import TrainedOn
@@ -782,24 +782,6 @@ def test_knowledge_of_names_is_learned_and_written(
         assert not np.allclose(said[rows], shipped_ones, rtol=5e-2, atol=1e-4)
 
 
-def test_networks_side_by_side_say_the_mean_of_what_each_says() -> None:
-    """Those with fewer hidden units say what they said."""
-    knowledge, jax = training("knowledge"), import_module("jax")
-    view = named(4, arms=30)
-    assert view.tokens is not None
-    after = {name: 3 * np.asarray(w) for name, w in knowledge.start(jax.random.PRNGKey(1)).items()}
-    half = slice(0, knowledge.HIDDEN // 2)
-    before = {name: w[:, ..., half] for name, w in after.items() if name != "reader_output"}
-    for name in ("reader_context", "reader_again", "reader_hidden"):
-        before[name] = before[name][:, half]
-    before["reader_output"] = 2 * after["reader_output"][:, half]
-    together = {name: np.asarray(w) for name, w in knowledge.stacked(before, after).items()}
-    assert together["reader_token"].shape[0] == 2 * knowledge.NETWORKS
-    one, other, both = (scores(np, w, view.tokens) for w in (before, after, together))
-    np.testing.assert_allclose(both, np.concatenate([one, other]), atol=1e-5)
-    assert np.abs(one.mean(axis=0) - other.mean(axis=0)).max() > 0.01
-
-
 def test_knowledge_learns_what_there_is_to_know(pool_file: Path) -> None:
     """The best arms are those with a high learning rate: the rest is chance."""
     knowledge = training("knowledge")
@@ -812,6 +794,19 @@ def test_knowledge_learns_what_there_is_to_know(pool_file: Path) -> None:
     weights = knowledge.train(tables, [task], 150, 0)
     said = knowledge.ask(weights, tables.read(task))
     assert np.corrcoef(said[:, 0], told)[0, 1] > 0.8
+
+
+def test_networks_say_a_part_of_what_they_learned(
+    pool_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    knowledge = training("knowledge")
+    tables = knowledge.Tables(str(pool_file))
+    task = tables.names.index("vae_mnist")
+    part = knowledge.train(tables, [task], 3, 0)
+    monkeypatch.setattr(knowledge, "COUNTED", 1.0)
+    whole = knowledge.train(tables, [task], 3, 0)
+    np.testing.assert_allclose(part["reader_output"], 0.7 * whole["reader_output"], rtol=1e-6)
+    np.testing.assert_array_equal(part["reader_token"], whole["reader_token"])
 
 
 @pytest.mark.slow
