@@ -9,6 +9,9 @@ Notation:
     K  arms, R  arms looked at, A  some of them, Q  quantiles, T  epochs of a full training
     w  further improvement of an arm, in units of S, the best improvement of all so far
     u_k  uniform number of arm k: the part of its possible ends that are lower
+
+The network does not see how far a loss can fall at all: it is told improvements in units of S
+alone. So what it says is conditioned on that: w is at most what takes an arm to the floor.
 """
 
 import math
@@ -36,7 +39,9 @@ _LOW = np.array([0.0, *EDGES])  # of each bin
 _COMMON = 0.17  # of two arms' errors: measured on tables that a network had not seen
 _HIGH = np.array([0.0, *EDGES[1:], 2 * EDGES[-1]])  # the first bin stands for no improvement
 _LEAST = 1e-12  # a chance that is divided by
-_AS_IT_IS = np.eye(1, len(_LOW))  # chances of an arm that is not trained on
+_NONE = np.eye(1, len(_LOW))  # chances of an arm that gains nothing, as one that is not trained on
+_LOG_LOW = np.log(_LOW[1:])
+_LOG_WIDTH = np.log(_HIGH[1:]) - _LOG_LOW
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +62,17 @@ class Histogram:
     scale: float
     floor: float = -np.inf
 
+    def possible(self) -> "Histogram":
+        """The same, given that no arm ends below the floor."""
+        if self.floor == -np.inf or not self.scale > 0:
+            return self
+        most = np.log(np.maximum(self._most, _LEAST))
+        reach = (most[:, None] - _LOG_LOW) / _LOG_WIDTH
+        kept = self.chances.copy()
+        kept[:, 1:] *= np.clip(reach, 0.0, 1.0)
+        whole = kept.sum(axis=1, keepdims=True)
+        return replace(self, chances=np.where(whole > 0, kept / np.maximum(whole, _LEAST), _NONE))
+
     def quantiles(self, probabilities: Sequence[float]) -> FloatArray:
         """Quantiles of the lowest loss at the horizon, [Q, R]."""
         asked = np.repeat(np.asarray(probabilities, float)[:, None], len(self.arms), axis=1)
@@ -70,7 +86,8 @@ class Histogram:
         upper = np.minimum(_bins_below(below, above), chances.shape[1] - 1)
         each = np.arange(len(places))
         part = 1 - (below[each, upper] - above) / np.maximum(chances[each, upper], _LEAST)
-        gained = _between(_LOW[upper], _HIGH[upper], np.clip(part, 0.0, 1.0))
+        high = np.minimum(_HIGH[upper], self._most[places])
+        gained = _between(_LOW[upper], high, np.clip(part, 0.0, 1.0))
         return np.maximum(self.now[places] - self.scale * gained, self.floor)
 
     def quantile(self, place: int, probability: float) -> float:
@@ -81,7 +98,7 @@ class Histogram:
         part = 1 - (float(below[upper]) - above) / max(float(chances[upper]), _LEAST)
         gained = 0.0
         if upper:  # the first bin is a point
-            low, high = float(_LOW[upper]), float(_HIGH[upper])
+            low, high = float(_LOW[upper]), min(float(_HIGH[upper]), float(self._most[place]))
             gained = low * (high / low) ** min(max(part, 0.0), 1.0)
         return max(float(self.now[place]) - self.scale * gained, self.floor)
 
@@ -105,7 +122,15 @@ class Histogram:
     @cached_property
     def _ends(self) -> FloatArray:
         """The loss that the middle of each bin stands for, [R, bins]."""
-        return np.maximum(self.now[:, None] - self.scale * _MIDDLE, self.floor)
+        middle = np.sqrt(_LOW * np.minimum(_HIGH, self._most[:, None]))
+        return np.maximum(self.now[:, None] - self.scale * middle, self.floor)
+
+    @cached_property
+    def _most(self) -> FloatArray:
+        """The improvement that takes each arm to the floor, in units of S, [R]."""
+        if not self.scale > 0:
+            return np.full(len(self.now), np.inf)
+        return np.asarray((self.now - self.floor) / self.scale)
 
 
 def _bins_below(below: FloatArray, above: FloatArray) -> IntArray:
@@ -128,9 +153,6 @@ def _between(low: FloatArray, high: FloatArray, part: FloatArray) -> FloatArray:
     """A point within a bin, even in the logarithm; the first bin is a point."""
     inside = np.maximum(low, 1e-12) * (np.maximum(high, 1e-12) / np.maximum(low, 1e-12)) ** part
     return np.where(high > 0, inside, 0.0)
-
-
-_MIDDLE = _between(_LOW, _HIGH, np.full(len(_LOW), 0.5))
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,8 +263,8 @@ class LearnedPredictor:
         chances: FloatArray = np.exp(raw - raw.max(axis=1, keepdims=True))
         chances /= chances.sum(axis=1, keepdims=True)
         chances = less_likely(chances, rises(view, rows))
-        chances[layers.horizon[places] == 0] = _AS_IT_IS
-        return Histogram(rows, chances, now, inputs.scale, prediction_floor(view))
+        chances[layers.horizon[places] == 0] = _NONE
+        return Histogram(rows, chances, now, inputs.scale, prediction_floor(view)).possible()
 
 
 @dataclass(frozen=True, eq=False)
