@@ -134,6 +134,13 @@ def test_an_arm_whose_first_epoch_explodes_is_not_expected_at_the_floor() -> Non
     assert low > 0
 
 
+def test_no_share_is_predicted_above_one() -> None:
+    view = study(1)
+    shares = -0.9 * np.exp(-view.curves.losses)  # accuracies up to .9, as losses
+    found = ends_of(with_losses(view, shares, untrained=-0.1))
+    assert found.min() > -1.0
+
+
 def test_arms_in_flight_are_predicted_like_others() -> None:
     view = study(2)
     flying = replace(view, pending=np.array([*view.curves.visited[:2], 8]))

@@ -30,7 +30,7 @@ from bhpt.beliefs.learned.network_inputs import at_rest, observe, seen_past, see
 from bhpt.beliefs.learned.past import Moment, Past
 from bhpt.beliefs.learned.rising import less_likely, rises
 from bhpt.beliefs.learned.weights import NetworkWeights
-from bhpt.beliefs.predictor import doubling_horizons, prediction_floor
+from bhpt.beliefs.predictor import doubling_horizons
 from bhpt.beliefs.scale import starting_level
 from bhpt.domain import BoolArray, FloatArray, IntArray, Slot, View
 
@@ -53,7 +53,7 @@ class Histogram:
         chances: Of each bin, [R, bins].
         now: Lowest loss of each arm so far, ℓ_0 where there is none, [R].
         scale: S, as a loss; 0 if nothing has improved yet, and then nothing is predicted.
-        floor: No loss is lower: 0 where none was ever negative, else minus infinity.
+        floor: No loss is lower, as far as what was seen tells: minus infinity if it does not.
     """
 
     arms: IntArray
@@ -264,7 +264,8 @@ class LearnedPredictor:
         chances /= chances.sum(axis=1, keepdims=True)
         chances = less_likely(chances, rises(view, rows))
         chances[layers.horizon[places] == 0] = _NONE
-        return Histogram(rows, chances, now, inputs.scale, prediction_floor(view)).possible()
+        floor = view.curves.lowest_possible
+        return Histogram(rows, chances, now, inputs.scale, floor).possible()
 
 
 @dataclass(frozen=True, eq=False)
