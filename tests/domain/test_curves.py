@@ -35,8 +35,16 @@ Reports = tuple[tuple[int, tuple[float, ...]], ...]
 
 
 def _untrained(firsts: list[float]) -> float:
-    """A twentieth above the worst first epoch, of those that are not far above the middle one."""
-    middle = float(np.median(firsts))
+    """A twentieth above the worst first epoch, of those that are not far above the middle one.
+
+    The middle one is of those below the first that is a thousand times the one before it.
+    """
+    learning: list[float] = []
+    for first in sorted(firsts):
+        if learning and first > 1000 * max(abs(learning[-1]), 1e-3):
+            break
+        learning.append(first)
+    middle = float(np.median(learning))
     worst = min(max(firsts), middle + 3 * abs(middle))
     return worst + (1.05 - 1) * abs(worst)
 
