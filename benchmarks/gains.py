@@ -5,7 +5,7 @@ networks trained without their kinds. At moments drawn by chance it asks the pre
 that can run how far below the best loss so far it is expected to end if all that is left went to
 it, and looks up how far it would. Both are counted in units of what the study has gained so far and
 averaged over arms, then over moments. Prints them by the part of the budget that was gone, and for
-studies whose best loss is near the lowest possible one.
+studies whose losses are never negative and whose best one is near zero.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from bhpt.policies.registry import make_rule
 
 PARTS = (0.0, 0.25, 0.5, 0.75)  # of the budget: where each line begins
 _ASKED = 0.12  # of the moments are looked at
-_NEAR = 0.1  # of what was gained: a floor that is no further away is near
+_NEAR = 0.1  # of what was gained: a best loss below this is near zero
 _MOST = 3.0  # of what was gained: a leap counts as no more
 
 
@@ -37,7 +37,7 @@ class GainsOfMoment:
 
     Attributes:
         gone: The part of the budget that was gone.
-        near: Whether the best loss is near the lowest possible one.
+        near: Whether the best loss is near zero, and none was negative.
         expected: Gain that the predictor expects, in units of what the study has gained.
         real: Gain that there would be.
     """
@@ -58,7 +58,7 @@ def gains_of(task: Task, policy: PredictingPolicy, view: View, gone: float) -> G
         return None
     real = np.maximum(best - _ends(task, view), 0.0)
     scaled = [np.minimum(one[known] / so_far, _MOST).mean() for one in (promised, real)]
-    near = best - view.curves.lowest_possible < _NEAR * so_far
+    near = 0 <= best < _NEAR * so_far
     return GainsOfMoment(gone, bool(near), float(scaled[0]), float(scaled[1]))
 
 
@@ -116,7 +116,7 @@ def lines(found: Sequence[GainsOfMoment]) -> Iterator[str]:
     for first, last in zip(PARTS, (*PARTS[1:], np.inf), strict=True):
         own = [one for one in found if first <= one.gone < last]
         yield f"from {first:.0%} of the budget: {_text(own)}"
-    yield f"near the lowest possible loss: {_text([one for one in found if one.near])}"
+    yield f"near a loss of zero: {_text([one for one in found if one.near])}"
 
 
 def _text(found: Iterable[GainsOfMoment]) -> str:

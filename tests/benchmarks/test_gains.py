@@ -39,7 +39,7 @@ def test_the_real_gain_is_that_of_what_is_left() -> None:
     assert 0 < found.expected < 3
     assert not found.near
     assert moment(0.08).near
-    assert not moment(0.08, floor_at=5.0).near  # percentages: up to 100
+    assert not moment(0.08, floor_at=5.0).near  # losses below zero have no end
 
 
 def test_nothing_is_compared_before_anything_has_improved() -> None:
@@ -62,5 +62,5 @@ def test_moments_of_a_study_are_watched_and_printed() -> None:
         "from 25% of the budget: 2 moments, expected 0.3000, real 0.1000",
         "from 50% of the budget: no moments",
         "from 75% of the budget: no moments",
-        "near the lowest possible loss: 1 moments, expected 0.2000, real 0.1000",
+        "near a loss of zero: 1 moments, expected 0.2000, real 0.1000",
     ]

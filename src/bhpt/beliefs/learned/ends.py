@@ -112,8 +112,20 @@ class Histogram:
         return np.asarray(np.sqrt((self.chances * apart**2).sum(axis=1)))
 
     def mean_at_most(self, loss: float) -> FloatArray:
-        """Expected lower one of this loss and the lowest loss at the horizon, [R]."""
-        return np.asarray((self.chances * np.minimum(self._ends, loss)).sum(axis=1))
+        """Expected lower one of this loss and the lowest loss at the horizon, [R].
+
+        Exact within the bin that the loss lies in: much of what an arm promises may lie there.
+        """
+        if not self.scale > 0:
+            return np.minimum(self.now, loss)
+        needed = (self.now - loss)[:, None] / self.scale
+        high = np.maximum(np.minimum(_HIGH[1:], self._most[:, None]), _LOW[1:])
+        start = np.clip(needed, _LOW[1:], high)
+        log_high, log_start = np.log(high), np.log(start)
+        width = np.maximum(log_high - _LOG_LOW, _LEAST)
+        beyond = (high - start - needed * (log_high - log_start)) / width
+        gained: FloatArray = (self.chances[:, 1:] * beyond).sum(axis=1)
+        return np.where(self.now > loss, loss - self.scale * gained, self._mean)
 
     @cached_property
     def _mean(self) -> FloatArray:
@@ -264,8 +276,16 @@ class LearnedPredictor:
         chances /= chances.sum(axis=1, keepdims=True)
         chances = less_likely(chances, rises(view, rows))
         chances[layers.horizon[places] == 0] = _NONE
-        floor = view.curves.lowest_possible
-        return Histogram(rows, chances, now, inputs.scale, floor).possible()
+        return Histogram(rows, chances, now, inputs.scale, _floor(view)).possible()
+
+
+def _floor(view: View) -> float:
+    """The loss that no end is below: 0, -1 of a share that is maximised, or minus infinity.
+
+    Values up to 100 may be percentages, or returns that have not got further yet.
+    """
+    lowest = view.curves.lowest_possible
+    return lowest if lowest >= -1 else -np.inf
 
 
 @dataclass(frozen=True, eq=False)
