@@ -135,7 +135,7 @@ class Histogram:
     def _ends(self) -> FloatArray:
         """The loss that the middle of each bin stands for, [R, bins]."""
         middle = np.sqrt(_LOW * np.minimum(_HIGH, self._most[:, None]))
-        return np.maximum(self.now[:, None] - self.scale * middle, self.floor)
+        return np.asarray(np.maximum(self.now[:, None] - self.scale * middle, self.floor))
 
     @cached_property
     def _most(self) -> FloatArray:
