@@ -11,7 +11,9 @@ Notation:
     u_k  uniform number of arm k: the part of its possible ends that are lower
 
 The network does not see how far a loss can fall at all: it is told improvements in units of S
-alone. So what it says is conditioned on that: w is at most what takes an arm to the floor.
+alone. So what it says is conditioned on that: w is at most what takes an arm to the floor. Within
+a bin w is even in the logarithm; in the one that ends at the floor losses fall by factors, so there
+the distance to the floor is that of the bin's lowest w times the square of an even number.
 """
 
 import math
@@ -86,8 +88,12 @@ class Histogram:
         upper = np.minimum(_bins_below(below, above), chances.shape[1] - 1)
         each = np.arange(len(places))
         part = 1 - (below[each, upper] - above) / np.maximum(chances[each, upper], _LEAST)
-        high = np.minimum(_HIGH[upper], self._most[places])
-        gained = _between(_LOW[upper], high, np.clip(part, 0.0, 1.0))
+        part = np.clip(part, 0.0, 1.0)
+        low, high, most = _LOW[upper], _HIGH[upper], self._most[places]
+        gained = _between(low, high, part)
+        if self.floor > -np.inf:
+            to_floor = high > most
+            gained = np.where(to_floor, most - (most - low) * (1 - part) ** 2, gained)
         return np.maximum(self.now[places] - self.scale * gained, self.floor)
 
     def quantile(self, place: int, probability: float) -> float:
@@ -98,8 +104,12 @@ class Histogram:
         part = 1 - (float(below[upper]) - above) / max(float(chances[upper]), _LEAST)
         gained = 0.0
         if upper:  # the first bin is a point
-            low, high = float(_LOW[upper]), min(float(_HIGH[upper]), float(self._most[place]))
-            gained = low * (high / low) ** min(max(part, 0.0), 1.0)
+            part = min(max(part, 0.0), 1.0)
+            low, high, most = map(float, (_LOW[upper], _HIGH[upper], self._most[place]))
+            to_floor = high > most
+            gained = (
+                most - (most - low) * (1 - part) ** 2 if to_floor else low * (high / low) ** part
+            )
         return max(float(self.now[place]) - self.scale * gained, self.floor)
 
     def mean(self) -> FloatArray:
@@ -118,12 +128,15 @@ class Histogram:
         """
         if not self.scale > 0:
             return np.minimum(self.now, loss)
+        low, high = _LOW[1:], _HIGH[1:]
         needed = (self.now - loss)[:, None] / self.scale
-        high = np.maximum(np.minimum(_HIGH[1:], self._most[:, None]), _LOW[1:])
-        start = np.clip(needed, _LOW[1:], high)
-        log_high, log_start = np.log(high), np.log(start)
-        width = np.maximum(log_high - _LOG_LOW, _LEAST)
-        beyond = (high - start - needed * (log_high - log_start)) / width
+        start = np.clip(needed, low, high)
+        beyond = (high - start - needed * (_LOG_LOW + _LOG_WIDTH - np.log(start))) / _LOG_WIDTH
+        if self.floor > -np.inf:
+            whole = np.maximum(self._most[:, None] - low, _LEAST)  # of a bin that ends at the floor
+            left = np.clip(self._most[:, None] - needed, 0.0, None)
+            inside = np.where(left < whole, 2 / 3 * left * np.sqrt(left / whole), left - whole / 3)
+            beyond = np.where(self._most[:, None] < high, inside, beyond)
         gained: FloatArray = (self.chances[:, 1:] * beyond).sum(axis=1)
         return np.where(self.now > loss, loss - self.scale * gained, self._mean)
 
@@ -134,7 +147,10 @@ class Histogram:
     @cached_property
     def _ends(self) -> FloatArray:
         """The loss that the middle of each bin stands for, [R, bins]."""
-        middle = np.sqrt(_LOW * np.minimum(_HIGH, self._most[:, None]))
+        middle = np.broadcast_to(_MIDDLE, self.chances.shape)
+        if self.floor > -np.inf:
+            most = self._most[:, None]
+            middle = np.where(most < _HIGH, most - (most - _LOW) / 3, middle)
         return np.asarray(np.maximum(self.now[:, None] - self.scale * middle, self.floor))
 
     @cached_property
@@ -165,6 +181,9 @@ def _between(low: FloatArray, high: FloatArray, part: FloatArray) -> FloatArray:
     """A point within a bin, even in the logarithm; the first bin is a point."""
     inside = np.maximum(low, 1e-12) * (np.maximum(high, 1e-12) / np.maximum(low, 1e-12)) ** part
     return np.where(high > 0, inside, 0.0)
+
+
+_MIDDLE = _between(_LOW, _HIGH, np.full(len(_LOW), 0.5))
 
 
 @dataclass(frozen=True, eq=False)
