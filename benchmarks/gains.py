@@ -5,7 +5,7 @@ networks trained without their kinds. At moments drawn by chance it asks the pre
 that can run how far below the best loss so far it is expected to end if all that is left went to
 it, and looks up how far it would. Both are counted in units of what the study has gained so far and
 averaged over arms, then over moments. Prints them by the part of the budget that was gone, and for
-studies whose losses are never negative and whose best one is near zero.
+moments whose best loss is near zero, of tables without negative losses.
 """
 
 import argparse
@@ -37,7 +37,7 @@ class GainsOfMoment:
 
     Attributes:
         gone: The part of the budget that was gone.
-        near: Whether the best loss is near zero, and none was negative.
+        near: Whether the best loss is near zero, and no loss of the table is negative.
         expected: Gain that the predictor expects, in units of what the study has gained.
         real: Gain that there would be.
     """
@@ -58,7 +58,7 @@ def gains_of(task: Task, policy: PredictingPolicy, view: View, gone: float) -> G
         return None
     real = np.maximum(best - _ends(task, view), 0.0)
     scaled = [np.minimum(one[known] / so_far, _MOST).mean() for one in (promised, real)]
-    near = 0 <= best < _NEAR * so_far
+    near = best < _NEAR * so_far and not (task.losses < 0).any()
     return GainsOfMoment(gone, bool(near), float(scaled[0]), float(scaled[1]))
 
 

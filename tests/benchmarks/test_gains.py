@@ -19,15 +19,15 @@ def default() -> PredictingPolicy:
     return policy
 
 
-def moment(best: float, floor_at: float = 0.0) -> gains.GainsOfMoment:
+def moment(best: float, lower: float = 0.0) -> gains.GainsOfMoment:
     """Three arms, one of which would gain half of what was gained within the two units left."""
-    losses = np.full((3, 6), 0.9) - floor_at
-    losses[0, 1:] = best - floor_at
-    losses[1, 1] = best - 0.5 * (1 - best) - floor_at
-    losses[2, 4] = -9.0  # out of reach
+    losses = np.full((3, 6), 0.9) - lower
+    losses[0, 1:] = best - lower
+    losses[1, 1] = best - 0.5 * (1 - best) - lower
+    losses[2, 4] = 0.0 - lower  # out of reach
     task = replace(load("vae_mnist", 0), losses=losses)
     curves = Curves.of([losses[0, :2].tolist(), [], []], 6)
-    view = View(curves, 1, 2.0, np.ones(3), np.eye(3), untrained=1.0 - floor_at)
+    view = View(curves, 1, 2.0, np.ones(3), np.eye(3), untrained=1.0 - lower)
     found = gains.gains_of(task, default(), view, 0.5)
     assert found is not None
     return found
@@ -39,7 +39,7 @@ def test_the_real_gain_is_that_of_what_is_left() -> None:
     assert 0 < found.expected < 3
     assert not found.near
     assert moment(0.08).near
-    assert not moment(0.08, floor_at=5.0).near  # losses below zero have no end
+    assert not moment(0.08, lower=5.0).near  # losses are negative
 
 
 def test_nothing_is_compared_before_anything_has_improved() -> None:
