@@ -23,7 +23,7 @@ def moment(best: float, lower: float = 0.0) -> gains.GainsOfMoment:
     """Three arms, one of which would gain half of what was gained within the two units left."""
     losses = np.full((3, 6), 0.9) - lower
     losses[0, 1:] = best - lower
-    losses[1, 1] = best - 0.5 * (1 - best) - lower
+    losses[1, 1] = max(best - 0.5 * (1 - best), 0.0) - lower
     losses[2, 4] = 0.0 - lower  # out of reach
     task = replace(load("vae_mnist", 0), losses=losses)
     curves = Curves.of([losses[0, :2].tolist(), [], []], 6)
