@@ -33,7 +33,7 @@ _TAIL = 0.05  # of the worlds end lower than the low end of an interval
 _ROUNDS = 3  # of the stand-in: first looks, a second one, full trainings
 _LONGER = 3  # times the epochs of the round before
 _CANDIDATES = 48  # arms that can be looked at, for each horizon
-_WIDE = 2.0  # low ends of intervals lie this many times as far from the best as draws say
+_WIDE = 2.5  # low ends of intervals lie this many times as far from the best as draws say
 _SEED = 2
 _ROUNDING = 1e-9
 
