@@ -71,18 +71,6 @@ def test_quantiles_mean_and_deviation_are_those_of_samples(arm: int, floor: floa
         assert drawn.deviation()[arm] == pytest.approx(losses.std(), rel=0.05)
 
 
-@pytest.mark.parametrize("floor", [-np.inf, 0.6])
-@pytest.mark.parametrize("loss", [0.7, 0.97, 1.2, 2.05, 2.9])
-def test_the_mean_of_the_lower_one_is_that_of_samples(loss: float, floor: float) -> None:
-    drawn = histogram(floor).possible()
-    for arm in range(3):
-        expected = np.minimum(sampled(histogram(floor), arm), loss).mean()
-        if loss < drawn.now[arm]:
-            assert drawn.mean_at_most(loss)[arm] == pytest.approx(expected, abs=2e-3)
-        else:
-            assert drawn.mean_at_most(loss)[arm] == drawn.mean()[arm]
-
-
 def test_an_arm_at_the_floor_or_with_no_chance_above_it_gains_nothing() -> None:
     drawn = replace(histogram(2.0), now=np.array([2.0, 2.5, 2.0])).possible()
     np.testing.assert_array_equal(drawn.quantiles(ASKED)[:, [0, 2]], 2.0)

@@ -122,23 +122,8 @@ class Histogram:
         return np.asarray(np.sqrt((self.chances * apart**2).sum(axis=1)))
 
     def mean_at_most(self, loss: float) -> FloatArray:
-        """Expected lower one of this loss and the lowest loss at the horizon, [R].
-
-        Exact within the bin that the loss lies in: much of what an arm promises may lie there.
-        """
-        if not self.scale > 0:
-            return np.minimum(self.now, loss)
-        low, high = _LOW[1:], _HIGH[1:]
-        needed = (self.now - loss)[:, None] / self.scale
-        start = np.clip(needed, low, high)
-        beyond = (high - start - needed * (_LOG_LOW + _LOG_WIDTH - np.log(start))) / _LOG_WIDTH
-        if self.floor > -np.inf:
-            whole = np.maximum(self._most[:, None] - low, _LEAST)  # of a bin that ends at the floor
-            left = np.clip(self._most[:, None] - needed, 0.0, None)
-            inside = np.where(left < whole, 2 / 3 * left * np.sqrt(left / whole), left - whole / 3)
-            beyond = np.where(self._most[:, None] < high, inside, beyond)
-        gained: FloatArray = (self.chances[:, 1:] * beyond).sum(axis=1)
-        return np.where(self.now > loss, loss - self.scale * gained, self._mean)
+        """Expected lower one of this loss and the lowest loss at the horizon, [R]."""
+        return np.asarray((self.chances * np.minimum(self._ends, loss)).sum(axis=1))
 
     @cached_property
     def _mean(self) -> FloatArray:
