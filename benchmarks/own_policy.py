@@ -32,7 +32,7 @@ from bhpt.policies.interface import Policy
 from bhpt.policies.played import draw_worlds_of_all, play
 from bhpt.policies.registry import make_policy
 from bhpt.policies.study_predictor import predictor_of
-from bhpt.reports.hindsight import part_of, trust
+from bhpt.reports.hindsight import trust
 from bhpt.reports.prediction import predict_study
 from bhpt.reports.worlds import GainTrust, look_at
 from bhpt.study import State, Study
@@ -106,8 +106,8 @@ def by_own_policy(state: State, policy: Policy, predictor: Predictor) -> tuple[f
         gain = 0.0 if played is None or before.best is None else before.best.loss - played.mean()
         return float(gain) if gain > 0 else None
 
-    part = part_of(trust(state, predictor, promise), state)
-    return GainTrust(state.best.loss, part, state.curves.lowest_possible).expected(losses)
+    trusted = trust(state, predictor, promise)
+    return GainTrust(state.best.loss, trusted, state.curves.lowest_possible).expected(losses)
 
 
 def predicted(name: str, state: State, policy: Policy) -> Pair | None:

@@ -35,8 +35,16 @@ Reports = tuple[tuple[int, tuple[float, ...]], ...]
 
 
 def _untrained(firsts: list[float]) -> float:
-    """A twentieth above the worst first epoch, of those that are not far above the middle one."""
-    middle = float(np.median(firsts))
+    """A twentieth above the worst first epoch, of those that are not far above the middle one.
+
+    The middle one is of those below the first that is a thousand times the one before it.
+    """
+    learning: list[float] = []
+    for first in sorted(firsts):
+        if learning and first > 1000 * max(abs(learning[-1]), 1e-3):
+            break
+        learning.append(first)
+    middle = float(np.median(learning))
     worst = min(max(firsts), middle + 3 * abs(middle))
     return worst + (1.05 - 1) * abs(worst)
 
@@ -295,3 +303,26 @@ def test_what_later_reports_hold_is_no_part_of_an_earlier_digest() -> None:
 def test_the_leader_is_the_first_arm_with_the_lowest_loss() -> None:
     assert Curves.of([[], [0.9, 0.4, 0.6], [np.nan], [0.4]], epochs=4).leader == 1
     assert Curves.of([[], [0.9], [0.5], [0.4]], epochs=4).leader == 3
+
+
+@pytest.mark.parametrize(
+    ("firsts", "typical"),
+    [
+        ([8e48, 0.69], 0.69),
+        ([8e48, 0.69, 5e10], 0.69),
+        ([5e10, 0.7, 8e48, 6e60, 0.69], 0.695),
+        ([0.0, 0.5, 7e9], 0.25),  # no leap from nothing to a half
+        ([-200.0, -180.0, 3e8], -190.0),
+    ],
+)
+def test_trainings_that_fail_at_once_do_not_tell_the_untrained_loss(
+    firsts: list[float], typical: float
+) -> None:
+    curves = Curves.of([[first] for first in firsts], 4)
+    worst = typical + 3 * abs(typical)
+    assert curves.untrained == pytest.approx(worst + 0.05 * abs(worst))
+
+
+def test_first_losses_without_a_leap_all_count() -> None:
+    curves = Curves.of([[0.01], [2.0], [900.0]], 4)
+    assert curves.untrained == pytest.approx(1.05 * 8.0)  # four times the one in the middle

@@ -12,7 +12,7 @@ from bhpt.domain import Curves, Misuse
 from bhpt.domain.budget import Budget
 from bhpt.reports import hindsight
 from bhpt.reports.forecast import forecast
-from bhpt.reports.hindsight import as_it_was, part_of, spent_on_epochs, trust
+from bhpt.reports.hindsight import as_it_was, spent_on_epochs, trust
 from bhpt.reports.prediction import predict_study
 from bhpt.reports.worlds import GainTrust
 from bhpt.study import MemoryLog, State, Study, fold
@@ -37,19 +37,11 @@ def stuck(epochs: int, mode: str = "min") -> State:
 def test_a_study_that_never_improved_is_believed_less_than_one_that_did() -> None:
     never, did = trust(stuck(40), PREDICTOR), trust(state_of("60 epochs", units=40), PREDICTOR)
     assert 0 < never < 0.2
-    assert never < did <= 1.5
+    assert never < did <= 1.0
 
 
 def test_little_is_believed_before_anything_can_be_told() -> None:
-    assert trust(state_of("20 epochs", units=2), PREDICTOR) == pytest.approx(0.11)
-
-
-def test_a_gain_counts_by_how_often_the_budget_still_doubles() -> None:
-    state = state_of("40 epochs", units=10)
-    assert part_of(0.2, state) == pytest.approx(0.2 * math.sqrt(2))  # 10, 20, 40
-    assert part_of(0.2, state, 120.0) == pytest.approx(0.2 * 2)  # 160
-    assert part_of(0.2, state, 1e9) == pytest.approx(0.2 * 2)  # it goes no further
-    assert part_of(0.2, state_of("40 epochs")) == 0.0  # nothing is left
+    assert trust(state_of("20 epochs", units=2), PREDICTOR) == pytest.approx(0.17)
 
 
 def test_the_trust_is_what_came_over_what_was_promised(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,9 +54,14 @@ def test_the_trust_is_what_came_over_what_was_promised(monkeypatch: pytest.Monke
         assert before is not None
         assert before.best is not None
         came += before.best.loss - state.best.loss
-        promised += 0.5 * math.sqrt(math.log2(20 / reports))
-    usual = promised  # four moments stand for four
-    assert trust(state, PREDICTOR) == pytest.approx((came + 0.11 * usual) / (promised + usual))
+        promised += 0.5
+    usual = 2 * promised  # eight moments, beside these four
+    assert trust(state, PREDICTOR) == pytest.approx((came + 0.17 * usual) / (promised + usual))
+
+
+def test_what_was_predicted_is_the_most_that_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hindsight, "_promised", lambda *_: 1e-6)
+    assert trust(state_of("40 epochs", units=20), PREDICTOR) == 1.0
 
 
 def test_a_study_as_it_was_is_the_fold_of_its_first_reports() -> None:
@@ -148,7 +145,6 @@ def test_what_a_start_took_is_not_counted_as_spent_on_epochs() -> None:
     state = warmed_up(6)
     assert state.ledger.used == pytest.approx(25.0)
     assert spent_on_epochs(state) == pytest.approx(6.0)
-    assert part_of(0.2, state) == pytest.approx(0.2 * math.sqrt(math.log2(1 + 35 / 6)))
     before = as_it_was(state, 3)
     assert before is not None
     assert before.ledger.left == pytest.approx(3.0)  # three more epochs came, at a second each

@@ -63,7 +63,6 @@ def certain(monkeypatch: pytest.MonkeyPatch) -> None:
     """The draws are what will come, and gains count as they are."""
     monkeypatch.setattr(policy_comparison, "predictor_of", lambda _: _Oracle())
     monkeypatch.setattr(policy_comparison, "trust", lambda *_: 1.0)
-    monkeypatch.setattr(policy_comparison, "part_of", lambda *_: 1.0)
 
 
 @pytest.mark.usefixtures("certain")

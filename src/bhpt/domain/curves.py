@@ -30,6 +30,8 @@ EXPLODED = 1e100
 
 _PERCENT = 100.0
 _HEADROOM = 1.05  # the loss of an untrained model lies above the worst first epoch by this factor
+_LEAP = 1e3  # times the next lower one: such a first loss and those above are of failed trainings
+_SMALL = 1e-3  # a loss that a leap is measured from at least
 
 
 class _CurveRoom:
@@ -89,6 +91,15 @@ class _CurveRoom:
         self.reports[self.written] = row, len(losses)
         self.row_of[arm] = row
         self.written += 1
+
+
+def _before_a_leap(losses: list[float]) -> list[float]:
+    """Those of some losses, lowest first, that lie below the first leap; at least one."""
+    if losses[-1] <= _LEAP * max(abs(losses[0]), _SMALL):
+        return losses
+    ordered = np.array(losses)
+    leaps = ordered[1:] > _LEAP * np.maximum(np.abs(ordered[:-1]), _SMALL)
+    return losses[: int(leaps.argmax()) + 1] if leaps.any() else losses
 
 
 _LEAST = 8  # rows and reports that there is room for at first
@@ -222,9 +233,10 @@ class Curves:
             firsts = np.sort(self.first_losses).tolist()
         if not firsts:
             return 1.0
-        half, worst = len(firsts) // 2, firsts[-1]
-        typical = (firsts[half] + firsts[~half]) / 2  # the two in the middle, or the one
-        worst = min(worst, typical + 3 * abs(typical))  # one exploded arm is no untrained level
+        learning = _before_a_leap(firsts)
+        half = len(learning) // 2
+        typical = (learning[half] + learning[~half]) / 2  # the two in the middle, or the one
+        worst = min(firsts[-1], typical + 3 * abs(typical))  # an exploded arm is no untrained level
         return worst + (_HEADROOM - 1) * abs(worst)
 
     @cached_property

@@ -14,7 +14,7 @@ from bhpt.domain.arguments import refuse_one_text
 from bhpt.domain.budget import Budget
 from bhpt.policies.interface import PredictingPolicy
 from bhpt.policies.study_predictor import policy_named, predictor_of
-from bhpt.reports.hindsight import part_of, trust
+from bhpt.reports.hindsight import trust
 from bhpt.reports.worlds import (
     DRAWS,
     Outcome,
@@ -163,7 +163,7 @@ def _outcomes(
     state: State, predictor: Predictor, memory: Memory, amounts: Sequence[float], trusted: float
 ) -> tuple[Outcome, ...]:
     best = float("inf") if state.best is None else state.best.loss
-    worlds = draw_worlds(state, predictor, memory, amounts)
+    worlds = draw_worlds(state, predictor, memory, amounts, trusted)
     if worlds is None:
         return tuple(Outcome(amount, best, best, best, 0) for amount in amounts)
     played: Played | None = None
@@ -172,6 +172,5 @@ def _outcomes(
         looked = look_at(state, amount)
         chance = worlds.chance(0.0 if looked is None else None, looked)
         played = worlds.played(chance).or_better(played)
-        part = part_of(trusted, state, amount)
-        found.append(worlds.trusting(part).outcome(amount, played))
+        found.append(worlds.outcome(amount, played))
     return tuple(found)

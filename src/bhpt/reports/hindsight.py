@@ -6,21 +6,15 @@ it would be now. The gain that came over the gain that was promised, pooled over
 how much of a further gain is counted. A ratio that is usual for jobs that the predictor does not
 know counts as some more such moments, so that few of them decide little.
 
-Promises of what is left of a budget fade too slowly as it is used up: measured on many studies,
-what came over what was promised grows with how often the budget that is gone still doubles. So
-promises are compared and counted per square root of that.
-
 Under a deadline or with money what is gone is what the epochs so far cost at the prices of now:
 time in which workers started, compiled or warmed up has shown nothing, and will not come again.
 
 Notation:
     g_m  gain that was promised at moment m of the past, a_m  gain that came
-    d_m  doublings from there: log₂ of the epochs by now over those by then
-    trust = (Σ a_m + κ ρ ḡ) / (Σ g_m √d_m + κ ḡ),  ḡ the mean of g_m √d_m
-    a gain g of d doublings to come is counted as trust √d g
+    trust = (Σ a_m + κ ρ ḡ) / (Σ g_m + κ ḡ),  ḡ the mean of g_m
+    a gain g is counted as trust · g
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -33,11 +27,10 @@ from bhpt.reports.worlds import draw_worlds, look_at
 from bhpt.study import State
 
 _MOMENTS = (0.35, 0.5, 0.65, 0.8)  # of the reports so far
-_USUAL = 0.11  # ρ, measured on live jobs that the predictor had never met: see docs/live.md
-_WEIGHT = 4.0  # κ, moments that the usual ratio stands for
+_USUAL = 0.17  # ρ, measured on live jobs that the predictor had never met: see docs/live.md
+_WEIGHT = 8.0  # κ, moments that the usual ratio stands for
 _LEAST = 2  # reports before a moment
-_FARTHEST = 4.0  # doublings: nothing is known of promises beyond
-_MOST = 1.5  # a study that always did better than promised does not double what is promised next
+_MOST = 1.0  # a study that always did better than promised is not promised more than is predicted
 
 
 Promise = Callable[[State, Predictor], float | None]
@@ -45,9 +38,7 @@ Promise = Callable[[State, Predictor], float | None]
 
 
 def trust(state: State, predictor: Predictor, promise: Promise | None = None) -> float:
-    """The part of a gain to count that is predicted of one doubling of the budget that is gone.
-
-    It follows from what came of earlier predictions; `part_of` says it of other amounts.
+    """The part of a predicted gain to count: it follows from what came of earlier predictions.
 
     Args:
         state: The study, which has seen a finite loss.
@@ -63,35 +54,13 @@ def trust(state: State, predictor: Predictor, promise: Promise | None = None) ->
         gain = None if before is None else promise(before, predictor)
         if before is None or before.best is None or gain is None:
             continue
-        promised.append(gain * math.sqrt(_doublings(before)))
+        promised.append(gain)
         came.append(before.best.loss - state.best.loss)
     total = sum(promised)
     if not total > 0:
         return _USUAL
     usual = _WEIGHT * total / len(promised)
     return float(min((sum(came) + _USUAL * usual) / (total + usual), _MOST))
-
-
-def part_of(trusted: float, state: State, more: float = 0.0) -> float:
-    """The part of a predicted gain to count.
-
-    Args:
-        trusted: What `trust` says of the study.
-        state: The study.
-        more: What is added to what is left of its budget.
-    """
-    return trusted * math.sqrt(_doublings(state, more))
-
-
-def _doublings(state: State, more: float = 0.0) -> float:
-    """How often the budget that is gone doubles until all is spent, 0 where nothing is left."""
-    gone = spent_on_epochs(state)
-    if not gone > 0:
-        return _FARTHEST
-    shared = state.ledger.budget.rules.shared
-    lanes = state.session_workers if shared else 1
-    coming = max(0.0, state.ledger.budget.amount + more - state.ledger.used)
-    return min(math.log2(1 + lanes * coming / gone), _FARTHEST)
 
 
 def spent_on_epochs(state: State) -> float:

@@ -20,7 +20,7 @@ from bhpt.domain.budget import Budget
 from bhpt.policies.played import PlayedStudy, draw_worlds_of_all, play_all
 from bhpt.policies.registry import make_policy
 from bhpt.policies.study_predictor import policy_named, predictor_of
-from bhpt.reports.hindsight import part_of, trust
+from bhpt.reports.hindsight import trust
 from bhpt.reports.worlds import GainTrust, added_amount, ends_text, look_at
 from bhpt.storage import read_store
 from bhpt.study import State
@@ -146,8 +146,8 @@ def compared(
         if worlds is None:
             raise Misuse("nothing is predicted of any configuration yet: let the study go on first")
         played = play_all(view, made, worlds)
-    part = part_of(trust(state, predictor), state, added)
-    gains = GainTrust(view.curves.best, part, view.curves.lowest_possible)
+    trusted = trust(state, predictor)
+    gains = GainTrust(view.curves.best, trusted, view.curves.lowest_possible)
     objective = state.plan.objective
     return PolicyComparison(
         budget=state.ledger.budget,

@@ -9,7 +9,7 @@ import numpy as np
 from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import Memory, Objective
 from bhpt.policies.study_predictor import predictor_named
-from bhpt.reports.hindsight import part_of, trust
+from bhpt.reports.hindsight import trust
 from bhpt.reports.worlds import (
     Outcome,
     Worlds,
@@ -100,7 +100,7 @@ def predict_study(
         predictor = predictor_named(state.plan.policy)
     # units in flight go on when all else is spent
     amounts = (state.ledger.budget.amount,) if state.open else ()
-    part = part_of(trust(state, predictor) if believed is None else believed, state)
+    part = trust(state, predictor) if believed is None else believed
     worlds = draw_worlds(state, predictor, memory or Memory(), amounts, part)
     if worlds is None:
         return None

@@ -234,10 +234,6 @@ class Worlds:
         mean, low = self.gain_trust.expected(played.losses)
         return Outcome(amount, mean, low, self.best, played.arms)
 
-    def trusting(self, trust: float) -> "Worlds":
-        """The same worlds, with gains trusted so far."""
-        return replace(self, gain_trust=replace(self.gain_trust, trust=trust))
-
     def played(self, chance: "Chance") -> "Played":
         """Spend a budget in every world as the stand-in does."""
         arms, counts = self.arms, self.counts[self.arms]

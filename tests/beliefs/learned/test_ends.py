@@ -39,27 +39,43 @@ def histogram(floor: float = -np.inf) -> Histogram:
 
 
 def sampled(drawn: Histogram, arm: int, size: int = 400_000) -> FloatArray:
-    """Losses that the histogram stands for: even in the logarithm within a bin."""
+    """Losses above the floor that a histogram stands for: even in the logarithm within a bin.
+
+    In the bin that ends at the floor their distance to it is the square of an even number.
+    """
     rng = np.random.default_rng(arm)
     place = rng.choice(BINS, size=size, p=drawn.chances[arm])
     edges = np.array([*EDGES, 2 * EDGES[-1]])
     part = rng.random(size)
     low, high = edges[np.maximum(place - 1, 0)], edges[place]
     more = np.where(place > 0, low ** (1 - part) * high**part, 0.0)
-    return np.asarray(np.maximum(drawn.now[arm] - drawn.scale * more, drawn.floor))
+    losses = drawn.now[arm] - drawn.scale * more
+    if drawn.floor == -np.inf:
+        return np.asarray(losses)
+    first, last = (drawn.now[arm] - drawn.scale * one for one in (low, high))
+    ends_there = (place > 0) & (last < drawn.floor)
+    squared = drawn.floor + (first - drawn.floor) * rng.random(size) ** 2
+    return np.asarray(np.where(ends_there, squared, losses)[losses >= drawn.floor])
 
 
 @pytest.mark.parametrize("arm", range(3))
-@pytest.mark.parametrize("floor", [-np.inf, 0.6])
+@pytest.mark.parametrize("floor", [-np.inf, 0.6, 0.95])
 def test_quantiles_mean_and_deviation_are_those_of_samples(arm: int, floor: float) -> None:
-    drawn = histogram(floor)
-    losses = sampled(drawn, arm)
+    losses = sampled(histogram(floor), arm)
+    drawn = histogram(floor).possible()
     found = drawn.quantiles(ASKED)[:, arm]
     np.testing.assert_allclose(found, np.quantile(losses, ASKED), atol=5e-3)
     # bins stand for their middle; the last one, alone in the third arm, is the widest
     assert drawn.mean()[arm] == pytest.approx(losses.mean(), abs=0.03)
     if arm < 2:
         assert drawn.deviation()[arm] == pytest.approx(losses.std(), rel=0.05)
+
+
+def test_an_arm_at_the_floor_or_with_no_chance_above_it_gains_nothing() -> None:
+    drawn = replace(histogram(2.0), now=np.array([2.0, 2.5, 2.0])).possible()
+    np.testing.assert_array_equal(drawn.quantiles(ASKED)[:, [0, 2]], 2.0)
+    np.testing.assert_allclose(drawn.chances.sum(axis=1), 1.0)
+    assert np.all(np.isfinite(drawn.mean()))
 
 
 def test_the_deviation_is_that_of_the_middles_of_bins() -> None:
@@ -103,7 +119,34 @@ def test_ends_scale_and_shift_with_losses(seed: int) -> None:
     scaled = with_losses(view, 8 * losses, untrained=8 * (UNTRAINED - 50))
     ends, larger = ends_of(low), ends_of(scaled)
     np.testing.assert_allclose(larger, 8 * ends, rtol=1e-5)
-    np.testing.assert_allclose(ends_of(view), np.maximum(ends + 50, 0), atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_with_a_floor_ends_are_those_above_it(seed: int) -> None:
+    view = study(seed)
+    low = with_losses(view, view.curves.losses - 50, untrained=UNTRAINED - 50)
+    free = PREDICTOR.predict(low).draws(np.arange(view.arms), 20_000, np.random.default_rng(0)) + 50
+    found = ends_of(view)
+    for arm, ends in enumerate(free.T):
+        possible = ends[ends > 0]  # no loss was negative
+        if len(possible) > 1_000:
+            expected = np.quantile(possible, ASKED[2:])  # lower ones lie in the bin at the floor
+            np.testing.assert_allclose(found[2:, arm], expected, atol=0.06)
+
+
+def test_an_arm_whose_first_epoch_explodes_is_not_expected_at_the_floor() -> None:
+    arms = [[2.2, 0.5, 0.2, 0.1, 0.08], [2.1, 0.4, 0.3], [16.3, 16.3], [2.0], [2.25], [1.9]]
+    view = replace(study(0), curves=Curves.of([*arms, [], [], []], 40), untrained=None)
+    low, median = PREDICTOR.predict(view).quantiles([0.05, 0.5])[:, 2]
+    assert median > view.curves.best
+    assert low > 0
+
+
+def test_no_share_is_predicted_above_one() -> None:
+    view = study(1)
+    shares = -0.9 * np.exp(-view.curves.losses)  # accuracies up to .9, as losses
+    found = ends_of(with_losses(view, shares, untrained=-0.1))
+    assert found.min() > -1.0
 
 
 def test_arms_in_flight_are_predicted_like_others() -> None:

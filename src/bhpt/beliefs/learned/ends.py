@@ -9,6 +9,11 @@ Notation:
     K  arms, R  arms looked at, A  some of them, Q  quantiles, T  epochs of a full training
     w  further improvement of an arm, in units of S, the best improvement of all so far
     u_k  uniform number of arm k: the part of its possible ends that are lower
+
+The network does not see how far a loss can fall at all: it is told improvements in units of S
+alone. So what it says is conditioned on that: w is at most what takes an arm to the floor. Within
+a bin w is even in the logarithm; in the one that ends at the floor losses fall by factors, so there
+the distance to the floor is that of the bin's lowest w times the square of an even number.
 """
 
 import math
@@ -27,7 +32,7 @@ from bhpt.beliefs.learned.network_inputs import at_rest, observe, seen_past, see
 from bhpt.beliefs.learned.past import Moment, Past
 from bhpt.beliefs.learned.rising import less_likely, rises
 from bhpt.beliefs.learned.weights import NetworkWeights
-from bhpt.beliefs.predictor import doubling_horizons, prediction_floor
+from bhpt.beliefs.predictor import doubling_horizons
 from bhpt.beliefs.scale import starting_level
 from bhpt.domain import BoolArray, FloatArray, IntArray, Slot, View
 
@@ -36,7 +41,9 @@ _LOW = np.array([0.0, *EDGES])  # of each bin
 _COMMON = 0.17  # of two arms' errors: measured on tables that a network had not seen
 _HIGH = np.array([0.0, *EDGES[1:], 2 * EDGES[-1]])  # the first bin stands for no improvement
 _LEAST = 1e-12  # a chance that is divided by
-_AS_IT_IS = np.eye(1, len(_LOW))  # chances of an arm that is not trained on
+_NONE = np.eye(1, len(_LOW))  # chances of an arm that gains nothing, as one that is not trained on
+_LOG_LOW = np.log(_LOW[1:])
+_LOG_WIDTH = np.log(_HIGH[1:]) - _LOG_LOW
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +55,7 @@ class Histogram:
         chances: Of each bin, [R, bins].
         now: Lowest loss of each arm so far, ℓ_0 where there is none, [R].
         scale: S, as a loss; 0 if nothing has improved yet, and then nothing is predicted.
-        floor: No loss is lower: 0 where none was ever negative, else minus infinity.
+        floor: No loss is lower, as far as what was seen tells: minus infinity if it does not.
     """
 
     arms: IntArray
@@ -56,6 +63,17 @@ class Histogram:
     now: FloatArray
     scale: float
     floor: float = -np.inf
+
+    def possible(self) -> "Histogram":
+        """The same, given that no arm ends below the floor."""
+        if self.floor == -np.inf or not self.scale > 0:
+            return self
+        most = np.log(np.maximum(self._most, _LEAST))
+        reach = (most[:, None] - _LOG_LOW) / _LOG_WIDTH
+        kept = self.chances.copy()
+        kept[:, 1:] *= np.clip(reach, 0.0, 1.0)
+        whole = kept.sum(axis=1, keepdims=True)
+        return replace(self, chances=np.where(whole > 0, kept / np.maximum(whole, _LEAST), _NONE))
 
     def quantiles(self, probabilities: Sequence[float]) -> FloatArray:
         """Quantiles of the lowest loss at the horizon, [Q, R]."""
@@ -70,7 +88,12 @@ class Histogram:
         upper = np.minimum(_bins_below(below, above), chances.shape[1] - 1)
         each = np.arange(len(places))
         part = 1 - (below[each, upper] - above) / np.maximum(chances[each, upper], _LEAST)
-        gained = _between(_LOW[upper], _HIGH[upper], np.clip(part, 0.0, 1.0))
+        part = np.clip(part, 0.0, 1.0)
+        low, high, most = _LOW[upper], _HIGH[upper], self._most[places]
+        gained = _between(low, high, part)
+        if self.floor > -np.inf:
+            to_floor = high > most
+            gained = np.where(to_floor, most - (most - low) * (1 - part) ** 2, gained)
         return np.maximum(self.now[places] - self.scale * gained, self.floor)
 
     def quantile(self, place: int, probability: float) -> float:
@@ -81,8 +104,12 @@ class Histogram:
         part = 1 - (float(below[upper]) - above) / max(float(chances[upper]), _LEAST)
         gained = 0.0
         if upper:  # the first bin is a point
-            low, high = float(_LOW[upper]), float(_HIGH[upper])
-            gained = low * (high / low) ** min(max(part, 0.0), 1.0)
+            part = min(max(part, 0.0), 1.0)
+            low, high, most = map(float, (_LOW[upper], _HIGH[upper], self._most[place]))
+            to_floor = high > most
+            gained = (
+                most - (most - low) * (1 - part) ** 2 if to_floor else low * (high / low) ** part
+            )
         return max(float(self.now[place]) - self.scale * gained, self.floor)
 
     def mean(self) -> FloatArray:
@@ -105,7 +132,18 @@ class Histogram:
     @cached_property
     def _ends(self) -> FloatArray:
         """The loss that the middle of each bin stands for, [R, bins]."""
-        return np.maximum(self.now[:, None] - self.scale * _MIDDLE, self.floor)
+        middle = np.broadcast_to(_MIDDLE, self.chances.shape)
+        if self.floor > -np.inf:
+            most = self._most[:, None]
+            middle = np.where(most < _HIGH, most - (most - _LOW) / 3, middle)
+        return np.asarray(np.maximum(self.now[:, None] - self.scale * middle, self.floor))
+
+    @cached_property
+    def _most(self) -> FloatArray:
+        """The improvement that takes each arm to the floor, in units of S, [R]."""
+        if not self.scale > 0:
+            return np.full(len(self.now), np.inf)
+        return np.asarray((self.now - self.floor) / self.scale)
 
 
 def _bins_below(below: FloatArray, above: FloatArray) -> IntArray:
@@ -241,8 +279,17 @@ class LearnedPredictor:
         chances: FloatArray = np.exp(raw - raw.max(axis=1, keepdims=True))
         chances /= chances.sum(axis=1, keepdims=True)
         chances = less_likely(chances, rises(view, rows))
-        chances[layers.horizon[places] == 0] = _AS_IT_IS
-        return Histogram(rows, chances, now, inputs.scale, prediction_floor(view))
+        chances[layers.horizon[places] == 0] = _NONE
+        return Histogram(rows, chances, now, inputs.scale, _floor(view)).possible()
+
+
+def _floor(view: View) -> float:
+    """The loss that no end is below: 0, -1 of a share that is maximised, or minus infinity.
+
+    Values up to 100 may be percentages, or returns that have not got further yet.
+    """
+    lowest = view.curves.lowest_possible
+    return lowest if lowest >= -1 else -np.inf
 
 
 @dataclass(frozen=True, eq=False)
