@@ -5,8 +5,12 @@ public suite with their hyper-parameters called p1, p2 and so on. For each judge
 three other tasks are tuned for 100 units each; what these studies showed is learned from when
 the judged task is tuned for 20 units, 100 arms each time, others for each study. The regret is
 printed beside that without earlier studies, also with studies of another suite, in which the same
-names mean something else (`--other`), and with the expected ranks turned around. With `--names`
-hyper-parameters keep their names, which say something by themselves.
+names mean something else (`--other`), with the expected ranks exchanged between arms at random, as
+if they were of a space that ranges cannot tell from this one, and with them turned around. With
+`--truth` there are two bounds: the true ranks of the judged arms in the three other tasks, of which
+studies see a few arms in part, and in the judged task itself (tables of one suite have the same
+configurations). With `--names` hyper-parameters keep their names, which say something by
+themselves.
 """
 
 import argparse
@@ -17,10 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 
 from bhpt.beliefs.earlier_studies import EarlierExpert, EarlierStudy, summarise
 from bhpt.bench.catalogue import load
-from bhpt.bench.metrics import score
+from bhpt.bench.metrics import reachable, score
 from bhpt.bench.paper.evidence import interval
 from bhpt.bench.simulate import curves_seen, simulate
 from bhpt.bench.tasks import Task
@@ -31,6 +36,7 @@ from bhpt.spaces import encode_tokens
 from bhpt.spaces.ranges import Range, infer_ranges
 
 _STUDIES, _ARMS, _EARLIER_UNITS = 3, 100, 100
+_TRUE = ("true", "own truth")  # columns of true ranks: in the three tasks, in the judged one
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +89,14 @@ class Setting:
         policy: Name of the policy.
         units: Budget of the judged studies.
         names: Whether hyper-parameters keep their names.
+        truth: Whether there are columns of true ranks.
     """
 
     data: Path | None
     policy: str
     units: int
     names: bool = False
+    truth: bool = False
 
     def table(self, name: str, seed: int) -> Table:
         """A task with the arms of a seed."""
@@ -100,6 +108,15 @@ class Setting:
         table = self.table(name, seed)
         run = simulate(table.task, make_policy(self.policy), _EARLIER_UNITS, seed)
         return summarise(curves_seen(table.task, run), table.configs)
+
+    def true_ranks(self, names: Sequence[str], seed: int) -> FloatArray:
+        """Mean rank over some tasks of the arms of a seed within the units, best 1/2, [K]."""
+        found = []
+        for name in names:
+            task = load(name, seed, self.data, _ARMS)
+            best = np.minimum(reachable(task, self.units), task.untrained)
+            found.append(0.5 - (rankdata(best) - 0.5) / len(best))
+        return np.asarray(np.mean(found, axis=0))
 
     def regret(self, table: Table, seed: int, earlier: FloatArray | None) -> float:
         """Of a judged study, with what earlier ones expect or without."""
@@ -118,7 +135,7 @@ def drawn(names: Sequence[str], judged: str, seed: int) -> list[tuple[str, int]]
 def measured(
     setting: Setting, judged: Sequence[str], names: Sequence[str], other: Sequence[str], seeds: int
 ) -> dict[str, FloatArray]:
-    """Regrets of the judged studies: without earlier ones, with them, with others, turned.
+    """Regrets of the judged studies: without earlier ones, with them, exchanged, turned, others.
 
     Args:
         setting: What is measured.
@@ -128,7 +145,9 @@ def measured(
         seeds: Studies of each judged task.
     """
     study = cache(setting.study)
-    found: dict[str, list[float]] = {"without": [], "with": [], "turned": [], "another": []}
+    found: dict[str, list[float]] = {
+        column: [] for column in ("without", "with", "exchanged", "turned", "another", *_TRUE)
+    }
     for name in judged:
         for seed in range(seeds):
             table = setting.table(name, seed)
@@ -142,12 +161,25 @@ def measured(
 
             ranks = expects(names)
             columns: dict[str, FloatArray | None] = {"without": None, "with": ranks}
+            columns["exchanged"] = None if ranks is None else _exchanged(ranks, seed)
             columns["turned"] = None if ranks is None else -ranks
             if other:
                 columns["another"] = expects(other)
+            if setting.truth:
+                three = [one for one, _ in drawn(names, name, seed)]
+                columns |= zip(
+                    _TRUE,
+                    (setting.true_ranks(three, seed), setting.true_ranks([name], seed)),
+                    strict=True,
+                )
             for column, earlier in columns.items():
                 found[column].append(setting.regret(table, seed, earlier))
     return {column: np.array(values) for column, values in found.items() if values}
+
+
+def _exchanged(ranks: FloatArray, seed: int) -> FloatArray:
+    """The same ranks of other arms, drawn by the seed, [K]."""
+    return np.random.default_rng((seed, 13)).permutation(ranks)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -159,6 +191,7 @@ def parser() -> argparse.ArgumentParser:
     root.add_argument("--pool", default="0,1,2,3,4,5", help="tasks that are learned from")
     root.add_argument("--other", default="", help="SUITE:NUMBER,... of another space")
     root.add_argument("--names", action="store_true", help="keep the names of hyper-parameters")
+    root.add_argument("--truth", action="store_true", help="what true ranks would give, too")
     root.add_argument("--units", type=int, default=20, help="of each judged study")
     root.add_argument("--seeds", type=int, default=8, help="studies of each judged task")
     root.add_argument("--policy", default="default:benchmarks/policy/held_out")
@@ -173,13 +206,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for numbers in (options.judged, options.pool)
     )
     other = [name for name in options.other.split(",") if name]
-    setting = Setting(options.data, options.policy, options.units, options.names)
+    setting = Setting(options.data, options.policy, options.units, options.names, options.truth)
     found = measured(setting, judged, pool, other, options.seeds)
     base = found["without"]
     for column, regrets in found.items():
         part = regrets.mean() / base.mean()
         apart = interval(regrets - base).text(4, signed=True)
-        print(f"{column:8s} {regrets.mean():.4f}, {part:.2f} of that without ({apart})")
+        print(f"{column:9s} {regrets.mean():.4f}, {part:.2f} of that without ({apart})")
 
 
 if __name__ == "__main__":

@@ -71,6 +71,33 @@ def test_all_columns_are_of_the_same_studies() -> None:
     setting = bench.Setting(None, "random", 3)
     found = bench.measured(setting, TABLES[:1], TABLES[:4], TABLES[1:], 2)
     assert {column: len(regrets) for column, regrets in found.items()} == {
-        "without": 2, "with": 2, "turned": 2, "another": 2,
+        "without": 2, "with": 2, "exchanged": 2, "turned": 2, "another": 2,
     }  # fmt: skip
     np.testing.assert_array_equal(found["without"], found["with"])  # this policy listens to none
+
+
+def test_exchanged_ranks_are_the_same_ones_of_other_arms() -> None:
+    ranks = np.linspace(-0.5, 0.5, 20)
+    for seed in range(3):
+        exchanged = bench._exchanged(ranks, seed)
+        np.testing.assert_array_equal(np.sort(exchanged), ranks)
+        assert abs(float(np.corrcoef(exchanged, ranks)[0, 1])) < 0.6
+    assert not np.array_equal(bench._exchanged(ranks, 0), bench._exchanged(ranks, 1))
+
+
+def test_true_ranks_are_those_within_the_budget() -> None:
+    setting = bench.Setting(None, "random", 3, truth=True)
+    task = setting.table("vae_mnist", 0).task
+    ranks = setting.true_ranks(["vae_mnist"], 0)
+    best = task.losses[:, : 3 * task.unit].min(axis=1)
+    assert ranks.argmax() == best.argmin()
+    assert ranks.argmin() == best.argmax()
+    np.testing.assert_allclose([ranks.mean(), ranks.max()], [0.0, 0.5 - 0.5 / task.arms], atol=1e-9)
+    np.testing.assert_allclose(setting.true_ranks(["vae_mnist"] * 2, 0), ranks)
+
+
+def test_bounds_are_two_columns_more() -> None:
+    setting = bench.Setting(None, "random", 3, truth=True)
+    found = bench.measured(setting, TABLES[:1], ["arch_cifar10"] * 3, (), 1)
+    assert {"true", "own truth"} <= found.keys()
+    assert "another" not in found
