@@ -1068,6 +1068,7 @@ def test_one_command_retrains_and_goes_on_where_it_ended(
     retrain, data = training("retrain"), pool_file.parent
     words = ["--data", data, "--nets", data / "nets", "--tables", data / "others", "--drawn", 1]
     words += ["--worlds", 1, "--steps", 2, "--seconds", 1, "--ends-seconds", 1, "--shrink", 128]
+    words += ["--finisher-steps", 1]
     words += ["--leave-out-kind", "trees", "--work", tmp_path / "work", "--out", tmp_path / "new"]
     told = [str(word) for word in words]
     retrain.main([*told, "--until", "knowledge"])
@@ -1076,7 +1077,7 @@ def test_one_command_retrains_and_goes_on_where_it_ended(
     retrain.main(told)
     printed = capsys.readouterr().out
     assert printed.count("done before") == 2
-    for network in ("policy", "ends", "names"):
+    for network in ("policy", "ends", "names", "finisher"):
         weights = read_any_weights(tmp_path / "new" / f"{network}.npz")
         passport = weights.passport
         assert passport.trained_on.left_out == ("tree0", "tree1")
@@ -1087,4 +1088,4 @@ def test_one_command_retrains_and_goes_on_where_it_ended(
         assert weights.knows_names == (network == "names")
     assert isinstance(make_policy(f"default:{tmp_path / 'new'}"), WholeTrainings)
     retrain.main(told)
-    assert capsys.readouterr().out.count("done before") == 5
+    assert capsys.readouterr().out.count("done before") == len(retrain.STAGES)
