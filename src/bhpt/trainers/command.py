@@ -115,7 +115,7 @@ class CommandTrainer:
         lines = f"lines `bhpt {work.objective.metric} ...`"
         if self.loss_regex is not None:
             lines = f"lines that match {self.loss_regex!r}"
-        raise BadReport(f"the command printed {count} {lines} , not BHPT_EPOCHS={work.trained}")
+        raise BadReport(f"the command printed {count} {lines}, not BHPT_EPOCHS={work.trained}")
 
     def drop(self, alive: object) -> None:
         """Nothing to do: no command lives on."""
