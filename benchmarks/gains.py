@@ -8,22 +8,19 @@ averaged over arms, then over moments. Prints them by the part of the budget tha
 moments whose best loss is near zero, of tables without negative losses.
 """
 
-import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.policy.options import listed
+from benchmarks.left_out_tables import asked_studies, default_without
 from bhpt.beliefs.scale import starting_level
 from bhpt.bench.catalogue import load
-from bhpt.bench.left_out_kinds import fold_for, tables_by_kind, with_fold
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import Task
 from bhpt.domain import FloatArray, View
 from bhpt.policies.interface import Decision, PredictingPolicy
-from bhpt.policies.registry import make_rule
 
 PARTS = (0.0, 0.25, 0.5, 0.75)  # of the budget: where each line begins
 _ASKED = 0.12  # of the moments are looked at
@@ -102,9 +99,7 @@ def watch(
 ) -> Iterator[GainsOfMoment]:
     """The moments of studies of a table."""
     task = load(name, 0, data)
-    policy = make_rule(with_fold("default", fold_for(name, task.kind, folds)))
-    if not isinstance(policy, PredictingPolicy):
-        raise TypeError("the default has a predictor")
+    policy = default_without(name, task, folds)
     for budget in budgets:
         watched = Watched(policy, task, budget, np.random.default_rng(budget))
         simulate(task, watched, budget, 0)
@@ -129,19 +124,10 @@ def _text(found: Iterable[GainsOfMoment]) -> str:
 
 def main() -> None:
     """Compare and print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.gains", description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder of tables")
-    parser.add_argument("--networks", required=True, help="folders of networks, with commas")
-    parser.add_argument("--kinds", help="kinds, with commas; all if none")
-    parser.add_argument("--tables", type=int, default=2, help="tables of each kind, at most")
-    parser.add_argument("--budgets", default="50,200")
-    asked = parser.parse_args()
-    by_kind = tables_by_kind(asked.data, asked.tables, seed=1)
-    kinds = listed(asked.kinds) if asked.kinds else list(by_kind)
-    folds = [Path(fold) for fold in listed(asked.networks)]
-    budgets = [int(budget) for budget in listed(asked.budgets)]
-    names = (name for kind in kinds for name in by_kind[kind])
-    found = [one for name in names for one in watch(name, asked.data, folds, budgets)]
+    asked = asked_studies("python -m benchmarks.gains", __doc__, "50,200")
+    found = [
+        one for name in asked.names for one in watch(name, asked.data, asked.folds, asked.budgets)
+    ]
     print("\n".join(lines(found)))
 
 

@@ -7,21 +7,18 @@ the predictor gives a chance of 1% and more to end below the best loss so far, a
 would, if all that is left went to them. Prints both for first looks and for arms that were tried.
 """
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.policy.options import listed
+from benchmarks.left_out_tables import asked_studies, default_without
 from bhpt.bench.catalogue import load
-from bhpt.bench.left_out_kinds import fold_for, tables_by_kind, with_fold
 from bhpt.bench.simulate import simulate
 from bhpt.bench.tasks import Task
 from bhpt.domain import BoolArray, View
 from bhpt.policies.interface import Decision, PredictingPolicy
-from bhpt.policies.registry import make_rule
 from bhpt.policies.sensible import NEGLIGIBLE, too_late
 
 _PART = 0.12  # of the moments are looked at
@@ -109,9 +106,7 @@ class Watched:
 def count(name: str, data: Path, folds: Sequence[Path], budgets: Sequence[int]) -> list[LateArms]:
     """Late arms of studies of a table: untried ones, tried ones."""
     task = load(name, 0, data)
-    policy = make_rule(with_fold("default", fold_for(name, task.kind, folds)))
-    if not isinstance(policy, PredictingPolicy):
-        raise TypeError("the default has a predictor")
+    policy = default_without(name, task, folds)
     found = [LateArms(), LateArms()]
     for budget in budgets:
         watched = Watched(policy, task, np.random.default_rng(budget))
@@ -122,20 +117,10 @@ def count(name: str, data: Path, folds: Sequence[Path], budgets: Sequence[int]) 
 
 def main() -> None:
     """Count and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder of tables")
-    parser.add_argument("--networks", required=True, help="folders of networks, with commas")
-    parser.add_argument("--kinds", help="kinds, with commas; all if none")
-    parser.add_argument("--tables", type=int, default=2, help="tables of each kind, at most")
-    parser.add_argument("--budgets", default="20,50,100,200")
-    asked = parser.parse_args()
-    by_kind = tables_by_kind(asked.data, asked.tables, seed=1)
-    kinds = listed(asked.kinds) if asked.kinds else list(by_kind)
-    folds = [Path(fold) for fold in listed(asked.networks)]
-    budgets = [int(budget) for budget in listed(asked.budgets)]
+    asked = asked_studies("python -m benchmarks.late", __doc__, "20,50,100,200")
     untried, tried = LateArms(), LateArms()
-    for name in (name for kind in kinds for name in by_kind[kind]):
-        new, old = count(name, asked.data, folds, budgets)
+    for name in asked.names:
+        new, old = count(name, asked.data, asked.folds, asked.budgets)
         untried, tried = untried + new, tried + old
     print(f"untried: {untried.text}\ntried: {tried.text}")
 

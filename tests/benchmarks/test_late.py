@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import late
+from benchmarks import late, left_out_tables
 from bhpt.bench.catalogue import load
 from bhpt.bench.simulate import simulate
 from bhpt.domain import Curves, Misuse, View
@@ -57,7 +57,7 @@ def test_counts_are_added_and_printed(
     assert late.LateArms(3, 0, 0).text.endswith("0 of these end below the best")
     found = [late.LateArms(2, 1, 0), late.LateArms(1, 1, 1)]
     monkeypatch.setattr(late, "count", lambda *_: found)
-    monkeypatch.setattr(late, "tables_by_kind", lambda *_, **__: {"cnn": ("one", "two")})
+    monkeypatch.setattr(left_out_tables, "tables_by_kind", lambda *_, **__: {"cnn": ("one", "two")})
     monkeypatch.setattr(sys, "argv", ["late", "--data", str(tmp_path), "--networks", "nowhere"])
     late.main()
     lines = capsys.readouterr().out.splitlines()
