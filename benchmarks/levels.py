@@ -18,7 +18,7 @@ from bhpt.beliefs.freeze_thaw.hypers import Structure
 from bhpt.beliefs.shapes.belief import ShapeBelief
 from bhpt.bench.catalogue import in_folder, load
 from bhpt.bench.tasks import Task
-from bhpt.domain import Curves, FloatArray, View
+from bhpt.domain import Curves, FloatArray
 
 UNITS = 4
 FEWEST = 15  # arms that learn
@@ -45,14 +45,7 @@ def told(task: Task) -> FloatArray | None:
 
 def predicted(task: Task, seen: FloatArray) -> FloatArray:
     """Medians of the predicted ends of all arms, [K]."""
-    view = View(
-        curves=Curves.of(list(seen), task.epochs),
-        unit=task.unit,
-        left=float(task.epochs * task.arms),
-        costs=np.ones(task.arms),
-        features=task.features,
-        untrained=task.untrained,
-    )
+    view = task.view(Curves.of(list(seen), task.epochs), task.epochs * task.arms, seed=0)
     median: FloatArray = ShapeBelief(Structure("none")).predict(view).quantiles((0.5,))[0]
     return median
 

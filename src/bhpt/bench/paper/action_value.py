@@ -78,15 +78,7 @@ def find_moment() -> ActionValueMoment:
     curves = curves_seen(task, run)
     moments = []
     for step, arm in enumerate(run.arms.tolist(), start=1):
-        view = View(
-            curves=curves.first(step - 1),
-            unit=task.unit,
-            left=float(_BUDGET - step + 1),
-            costs=np.ones(task.arms),
-            features=task.features,
-            untrained=task.untrained,
-            seed=_SEED,
-        )
+        view = task.view(curves.first(step - 1), _BUDGET - step + 1, _SEED)
         moment = _moment(step, view)
         if step >= _EARLIEST and moment.rival == arm:
             moments.append(moment)
