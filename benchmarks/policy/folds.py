@@ -66,6 +66,10 @@ FOUR = {
         "image-cnn",
         "residual-network",
         "vision-transformer",
+        "ppo",
+        "scheduled-sgd",
+        "scheduled-adamw",
+        "image-autoencoder",
     ),
     "e": (
         "linear",
@@ -88,6 +92,9 @@ FOUR = {
         "speech-ctc",
         "preference-tuning",
         "fasttext",
+        "tuned-transformer",
+        "lora",
+        "series-classification",
     ),
     "f": (
         "factorisation",
@@ -103,6 +110,8 @@ FOUR = {
         "survival",
         "tabular-network",
         "neighbour-map",
+        "two-towers",
+        "next-item",
     ),
 }
 _SIGN = "fold:"

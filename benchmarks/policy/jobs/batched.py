@@ -17,7 +17,7 @@ from .ranges import Config
 Weights = dict[str, Tensor]
 Draw = torch.Generator
 
-SCHEDULES = ("constant", "linear", "cosine")
+SCHEDULES = ("constant", "linear", "cosine", "polynomial", "annealed")
 ACTIVATIONS = ("relu", "tanh", "gelu")
 
 
@@ -46,6 +46,9 @@ class Model:
         examples: How many there are to train on.
         rates: Which canonical hyper-parameter is the learning rate of weights whose names begin
             with these words; `lr` is that of all others.
+        begin: What happens before a step, such as acting; how many times weights then move.
+            Without it, once.
+        moving: Which arms move by the loss that was just computed, [A]; without it, all.
     """
 
     weights: Weights
@@ -53,6 +56,8 @@ class Model:
     measure: Callable[[Weights], Tensor]
     examples: int
     rates: Mapping[str, str] = field(default_factory=dict)
+    begin: Callable[[Weights], int] | None = None
+    moving: Callable[[], Tensor] | None = None
 
     def rate_of(self, weight: str) -> str:
         """The canonical name of a weight's learning rate."""
@@ -80,6 +85,13 @@ DEFAULTS: Config = {
     "init_scale": 1.0,
     "batch": 32,
     "final": 0.05,
+    "power": 1.0,
+    "decays": 1.0,
+    "nesterov": 0.0,
+    "lr_scale": 1.0,
+    "steps": 64,
+    "passes": 4,
+    "parts": 0.0,
     "other_lr": 1e-3,
     "margin": 1.0,
     "frequency": 1.0,
@@ -107,16 +119,21 @@ _WORDS = {"schedule": SCHEDULES, "activation": ACTIVATIONS}
 
 
 def hypers(settings: list[Config], device: str) -> Hypers:
-    """Settings by canonical name as tensors."""
+    """Settings by canonical name as tensors; `one_minus_beta1` is another way to say `beta1`."""
     found = {}
     for name, default in DEFAULTS.items():
-        rows = [one.get(name, default) for one in settings]
+        rows = [_said(one, name, default) for one in settings]
         if name in _WORDS:
             rows = [_WORDS[name].index(row) for row in rows]
         if name == "optimizer":
             rows = [float(row == "sgd") for row in rows]
         found[name] = torch.tensor(np.array(rows, float), dtype=torch.float32, device=device)
     return Hypers(found)
+
+
+def _said(one: Config, name: str, default: Any) -> Any:  # noqa: ANN401  # a number or a word
+    rest = one.get(f"one_minus_{name}")
+    return one.get(name, default) if rest is None else 1 - rest
 
 
 def matrix(draw: Draw, arms: int, rows: int, columns: int, scale: Tensor, same: bool) -> Tensor:
@@ -157,19 +174,20 @@ def train(
     draw = torch.Generator(device=weights[names[0]].device).manual_seed(seed)
     columns = [_measured(model, weights)]
     most = int(h["batch"].max())
+    averages = bool((h["average"] > 0).any())
     for step in range(units * steps):
-        some = torch.randint(model.examples, (most,), generator=draw, device=draw.device)
-        grads = torch.autograd.grad(model.loss(weights, some).sum(), [weights[n] for n in names])
-        with torch.no_grad():
-            slopes = dict(zip(names, grads, strict=True))
-            _update(model, weights, slopes, first, second, h, step, units * steps)
-            if bool((h["average"] > 0).any()):
-                for n in names:
+        for _ in range(1 if model.begin is None else model.begin(weights)):
+            some = torch.randint(model.examples, (most,), generator=draw, device=draw.device)
+            loss = model.loss(weights, some).sum()
+            grads = torch.autograd.grad(loss, [weights[n] for n in names])
+            with torch.no_grad():
+                slopes = dict(zip(names, grads, strict=True))
+                _update(model, weights, slopes, first, second, h, step, units * steps)
+                for n in names if averages else ():
                     keep = h.wide("average", weights[n].dim())
                     average[n].mul_(keep).add_((1 - keep) * weights[n])
         if (step + 1) % steps == 0:
-            shown = average if bool((h["average"] > 0).any()) else weights
-            columns.append(_measured(model, shown))
+            columns.append(_measured(model, average if averages else weights))
     table = torch.stack(columns, dim=1).float().cpu().numpy()
     lost = np.logical_or.accumulate(~np.isfinite(table), axis=1)
     return np.where(lost, np.nan, table).astype(np.float32)
@@ -193,27 +211,51 @@ def _update(
     """One step of AdamW or of momentum, by arm, in place."""
     norm = torch.sqrt(sum((g.flatten(1) ** 2).sum(dim=1) for g in grads.values()))
     shrink = torch.clamp(h["clip"] / (norm + 1e-9), max=1.0)
-    part = (step + 1) / total
-    falls = torch.where(h["schedule"] == 1, 1 - part * (1 - h["final"]), torch.ones_like(h["lr"]))
-    falls = torch.where(
-        h["schedule"] == 2, torch.full_like(falls, 0.5 * (1 + np.cos(np.pi * part))), falls
-    )
-    rises = torch.clamp((part + 1e-9) / torch.clamp(h["warmup"], min=1e-6), max=1.0)
-    plain = h["optimizer"] > 0
+    paced = h["lr_scale"] * _falls(h, (step + 1) / total)
+    plain, ahead = h["optimizer"] > 0, h["nesterov"] > 0
+    looks_ahead = bool(ahead.any())
+    memory = torch.where(plain, h["momentum"], h["beta1"])
+    entering = torch.where(plain, torch.ones_like(memory), 1 - h["beta1"])
+    memory2, entering2 = h["beta2"], 1 - h["beta2"]
+    if model.moving is not None:
+        on = model.moving().float()
+        paced, entering, entering2 = paced * on, entering * on, entering2 * on
+        memory, memory2 = memory * on + (1 - on), memory2 * on + (1 - on)
+    mend1, mend2 = 1 - h["beta1"] ** (step + 1), 1 - h["beta2"] ** (step + 1)
     for name, w in weights.items():
 
         def wide(x: Tensor, w: Tensor = w) -> Tensor:
             return x.view(-1, *([1] * (w.dim() - 1)))
 
         g = grads[name] * wide(shrink) + wide(h["l2"]) * w
-        memory = torch.where(plain, h["momentum"], h["beta1"])
-        entering = torch.where(plain, torch.ones_like(memory), 1 - h["beta1"])
         first[name].mul_(wide(memory)).add_(wide(entering) * g)
-        second[name].mul_(wide(h["beta2"])).add_(wide(1 - h["beta2"]) * g * g)
-        mend1, mend2 = 1 - h["beta1"] ** (step + 1), 1 - h["beta2"] ** (step + 1)
+        second[name].mul_(wide(memory2)).add_(wide(entering2) * g * g)
         adam = (first[name] / wide(mend1)) / (
             torch.sqrt(second[name] / wide(mend2)) + wide(h["eps"])
         )
-        move = torch.where(wide(plain), first[name], adam)
-        rate = h[model.rate_of(name)] * falls * rises
+        push = first[name]
+        if looks_ahead:
+            push = torch.where(wide(ahead), g + wide(memory) * push, push)
+        move = torch.where(wide(plain), push, adam)
+        rate = h[model.rate_of(name)] * paced
         w.sub_(wide(rate) * (move + wide(h["weight_decay"]) * w))
+
+
+def _falls(h: Hypers, part: float) -> Tensor:
+    """What of its learning rate each arm uses after this part of the training, [A].
+
+    `polynomial` falls to `final` of it by a `power` over the part `decays`; `annealed` falls to
+    `final` along half a cosine once it has warmed up.
+    """
+    warm = torch.clamp(h["warmup"], min=1e-6)
+    gone = torch.clamp(part / h["decays"].clamp(min=1e-6), max=1.0)
+    since = torch.clamp((part - warm) / (1 - warm).clamp(min=1e-6), min=0.0, max=1.0)
+    ways = (
+        torch.ones_like(h["lr"]),
+        1 - part * (1 - h["final"]),
+        torch.full_like(h["lr"], 0.5 * (1 + np.cos(np.pi * part))),
+        h["final"] + (1 - h["final"]) * (1 - gone) ** h["power"],
+        h["final"] + (1 - h["final"]) * 0.5 * (1 + torch.cos(np.pi * since)),
+    )
+    falls = torch.stack(ways).gather(0, h["schedule"].long().unsqueeze(0))[0]
+    return falls * torch.clamp((part + 1e-9) / warm, max=1.0)

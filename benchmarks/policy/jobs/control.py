@@ -47,11 +47,11 @@ class World:
     seen: Callable[[Tensor], Tensor]
 
 
-def _uniform(draw: Draw, shape: tuple[int, ...], low: float, high: float) -> Tensor:
+def uniform(draw: Draw, shape: tuple[int, ...], low: float, high: float) -> Tensor:
     return low + (high - low) * torch.rand(shape, generator=draw, device=draw.device)
 
 
-def _cart(length: float, smooth: bool) -> World:
+def cart(length: float, smooth: bool) -> World:
     """A pole on a cart; pushes are left and right, or any force."""
 
     def step(s: Tensor, a: Tensor, _: Draw) -> tuple[Tensor, Tensor, Tensor]:
@@ -66,29 +66,29 @@ def _cart(length: float, smooth: bool) -> World:
 
     return World(
         f"pole of {length:.2f}", 4, 1 if smooth else 2, 150,
-        lambda shape, draw: _uniform(draw, (*shape, 4), -0.05, 0.05), step, lambda s: s,
+        lambda shape, draw: uniform(draw, (*shape, 4), -0.05, 0.05), step, lambda s: s,
     )  # fmt: skip
 
 
-def _point(goal: float, smooth: bool) -> World:
+def point(goal: float, smooth: bool) -> World:
     """A point with inertia that shall go to a goal and stay there."""
 
     def step(s: Tensor, a: Tensor, draw: Draw) -> tuple[Tensor, Tensor, Tensor]:
         ways = torch.tensor([[1, 0], [-1, 0], [0, 1], [0, -1], [0, 0]], device=s.device) * 0.3
         push = 0.3 * a if smooth else ways[a]
-        speed = 0.9 * s[..., 2:] + 0.1 * push + _uniform(draw, push.shape, -0.02, 0.02)
+        speed = 0.9 * s[..., 2:] + 0.1 * push + uniform(draw, push.shape, -0.02, 0.02)
         place = s[..., :2] + speed
         away = (place - goal).abs().sum(dim=-1)
         return torch.cat([place, speed], dim=-1), -away, away > 4
 
     def reset(shape: tuple[int, int], draw: Draw) -> Tensor:
-        place = _uniform(draw, (*shape, 2), -1, 1)
+        place = uniform(draw, (*shape, 2), -1, 1)
         return torch.cat([place, torch.zeros_like(place)], dim=-1)
 
     return World(f"point to {goal:.2f}", 4, 2 if smooth else 5, 50, reset, step, lambda s: s)
 
 
-def _hill(power: float, smooth: bool) -> World:
+def hill(power: float, smooth: bool) -> World:
     """A car too weak for its hill; nothing is earned before it is up."""
 
     def step(s: Tensor, a: Tensor, _: Draw) -> tuple[Tensor, Tensor, Tensor]:
@@ -101,7 +101,7 @@ def _hill(power: float, smooth: bool) -> World:
         return torch.stack([place, speed], dim=-1), up.float() - 0.02, up
 
     def reset(shape: tuple[int, int], draw: Draw) -> Tensor:
-        place = _uniform(draw, (*shape, 1), -0.6, -0.4)
+        place = uniform(draw, (*shape, 1), -0.6, -0.4)
         return torch.cat([place, torch.zeros_like(place)], dim=-1)
 
     def seen(s: Tensor) -> Tensor:
@@ -110,7 +110,7 @@ def _hill(power: float, smooth: bool) -> World:
     return World(f"hill, power {power:.4f}", 2, 1 if smooth else 3, 60, reset, step, seen)
 
 
-def _pendulum(mass: float) -> World:
+def pendulum(mass: float) -> World:
     """A pendulum that shall be swung up and held."""
 
     def step(s: Tensor, a: Tensor, _: Draw) -> tuple[Tensor, Tensor, Tensor]:
@@ -122,9 +122,7 @@ def _pendulum(mass: float) -> World:
         return after, -cost / 8, torch.zeros_like(cost, dtype=torch.bool)
 
     def reset(shape: tuple[int, int], draw: Draw) -> Tensor:
-        return torch.cat(
-            [_uniform(draw, (*shape, 1), -3, 3), _uniform(draw, (*shape, 1), -1, 1)], -1
-        )
+        return torch.cat([uniform(draw, (*shape, 1), -3, 3), uniform(draw, (*shape, 1), -1, 1)], -1)
 
     def seen(s: Tensor) -> Tensor:
         return torch.stack([s[..., 0].cos(), s[..., 0].sin(), s[..., 1] / 4], dim=-1)
@@ -136,15 +134,15 @@ def _world(rng: np.random.Generator, smooth: bool) -> World:
     size = float(rng.uniform(0, 1))
     which = int(rng.choice(4, p=(0.3, 0.3, 0.1, 0.3) if smooth else (0.45, 0.4, 0.15, 0.0)))
     if which == 0:
-        return _cart(0.3 + 0.5 * size, smooth)
+        return cart(0.3 + 0.5 * size, smooth)
     if which == 1:
-        return _point(0.3 + 0.5 * size, smooth)
+        return point(0.3 + 0.5 * size, smooth)
     if which == 2:
-        return _hill(0.0015 + 0.002 * size, smooth)
-    return _pendulum(0.6 + 0.6 * size)
+        return hill(0.0015 + 0.002 * size, smooth)
+    return pendulum(0.6 + 0.6 * size)
 
 
-class _Episodes:
+class Episodes:
     """Environments of all arms, restarted when their episodes end."""
 
     def __init__(self, world: World, arms: int, envs: int, draw: Draw) -> None:
@@ -222,7 +220,7 @@ def deep_q(rng: np.random.Generator, widen: int = 1) -> DeepJob:
         arms, device = len(h["lr"]), draw.device
         weights = stack(h, draw, same, (world.observed, hidden, hidden, world.actions), "q")
         target = {n: v.clone() for n, v in weights.items()}
-        play = _Episodes(world, arms, envs, draw)
+        play = Episodes(world, arms, envs, draw)
         memory = _Memory(h, (world.observed, 1, 1, 1, world.observed), envs, device)
 
         def act(w: Weights, epsilon: Tensor) -> None:
@@ -288,7 +286,7 @@ def deep_q(rng: np.random.Generator, widen: int = 1) -> DeepJob:
     return DeepJob("deep-q-learning", "negative return", about, axes, keys, fixed, build)
 
 
-def _gains(
+def gains(
     h: Hypers, reward: Tensor, value: Tensor, ended: Tensor, over: Tensor, ahead: Tensor
 ) -> Tensor:
     """Generalised advantages, cut every `frequency` steps, [A, H, E]; `ahead` are next values."""
@@ -313,7 +311,7 @@ def actor_critic(rng: np.random.Generator, widen: int = 1) -> DeepJob:
         weights |= stack(h, draw, same, (world.observed, hidden, hidden, 1), "critic")
         with torch.no_grad():
             weights["actor2"].mul_(0.1)
-        play = _Episodes(world, arms, envs, draw)
+        play = Episodes(world, arms, envs, draw)
 
         def roll(w: Weights, count: int) -> list[Tensor]:
             kept = []
@@ -333,7 +331,7 @@ def actor_critic(rng: np.random.Generator, widen: int = 1) -> DeepJob:
             with torch.no_grad():
                 seen, action, reward, ended, over, after = roll(w, steps)
                 old = value(w, seen)
-                gain = _gains(h, reward, old, ended, over, value(w, after))
+                gain = gains(h, reward, old, ended, over, value(w, after))
                 wanted = gain + old
                 mean = gain.mean(dim=(1, 2), keepdim=True)
                 even = (gain - mean) / (gain.std(dim=(1, 2), keepdim=True) + 1e-8)
@@ -383,7 +381,7 @@ class _Continuous:
         arms, envs = len(h["lr"]), 4
         self.h, self.draw, self.soft, self.envs = h, draw, soft, envs
         self.target = {n: v.clone() for n, v in weights.items()}
-        self.play = _Episodes(world, arms, envs, draw)
+        self.play = Episodes(world, arms, envs, draw)
         sizes = (world.observed, world.actions, 1, 1, world.observed)
         self.memory = _Memory(h, sizes, envs, draw.device)
         with torch.no_grad():
@@ -420,7 +418,7 @@ class _Continuous:
         action = self.choose(w, seen)[0]
         if not self.soft:
             action = action + self.h.wide("explore_less", 3) * self.normal(action.shape)
-        free = _uniform(self.draw, tuple(action.shape), -1, 1)
+        free = uniform(self.draw, tuple(action.shape), -1, 1)
         action = torch.where(by_chance.view(-1, 1, 1), free, action.clamp(-1, 1))
         reward, ended, _, after = self.play.step(action)
         self.memory.add(seen, action, reward.unsqueeze(-1), ended.unsqueeze(-1), after)

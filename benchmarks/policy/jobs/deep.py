@@ -23,9 +23,14 @@ from . import (
     generative,
     images,
     language,
+    proximal,
     relations,
+    retrieval,
+    scheduled,
     sequences,
+    signals,
     texts,
+    tuned_text,
     vision,
 )
 from .batched import Draw, Hypers, Model, Weights, dense, dropped, hypers, masked, matrix, train
@@ -606,6 +611,11 @@ KINDS: dict[str, Callable[[np.random.Generator, int], DeepJob]] = {
     **dense_nets.KINDS,
     **control.KINDS,
     **language.KINDS,
+    **scheduled.KINDS,
+    **tuned_text.KINDS,
+    **proximal.KINDS,
+    **retrieval.KINDS,
+    **signals.KINDS,
 }
 STEPS = {
     "language_model": (4, 40),
@@ -630,7 +640,13 @@ STEPS = {
     "seq2seq": (4, 40),
     "masked_words": (4, 40),
     "preferences": (2, 25),
+    "scheduled_sgd": (4, 30),
+    "scheduled_adamw": (4, 30),
+    "tuned_transformer": (3, 30),
+    "lora": (3, 30),
+    "proximal": (3, 10),
 }
+UNITS = {"scheduled_sgd": (30, 101), "scheduled_adamw": (30, 101), "proximal": (15, 61)}
 
 
 def table(
@@ -652,7 +668,7 @@ def table(
         {**job.fixed, **{job.keys.get(name, name): value for name, value in config.items()}}
         for config in configs
     ]
-    units = int(rng.integers(8, 51))
+    units = int(rng.integers(*UNITS.get(kind, (8, 51))))
     low, high = STEPS.get(kind, (4, 50))
     steps = int(np.exp(rng.uniform(np.log(low), np.log(high))))
     units, steps = max(units // shrink, 2), max(steps // shrink, 1)

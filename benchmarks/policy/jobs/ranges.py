@@ -29,6 +29,8 @@ class Axis:
         values: Its values, if it is a choice.
         always: Whether every table tunes it.
         also: Other names that people write for it.
+        mirrored: Whether one minus it is drawn, and its intervals are those of one minus it, as
+            for a momentum near 1.
     """
 
     name: str
@@ -39,11 +41,15 @@ class Axis:
     values: tuple[Any, ...] = ()
     always: bool = False
     also: tuple[str, ...] = ()
+    mirrored: bool = False
 
 
 @dataclass(frozen=True)
 class Range:
-    """Values of one hyper-parameter in one table; `values` if it is a choice."""
+    """Values of one hyper-parameter in one table; `values` if it is a choice.
+
+    If it is `mirrored` the ends are those of one minus it.
+    """
 
     name: str
     low: float = 0.0
@@ -51,6 +57,7 @@ class Range:
     log: bool = False
     whole: bool = False
     values: tuple[Any, ...] = ()
+    mirrored: bool = False
 
     def at(self, part: float) -> Any:  # noqa: ANN401  # a number or a word
         """The value at this part of the range, 0 to 1."""
@@ -60,6 +67,7 @@ class Range:
             value = float(np.exp(np.log(self.low) * (1 - part) + np.log(self.high) * part))
         else:
             value = self.low * (1 - part) + self.high * part
+        value = 1 - value if self.mirrored else value
         return round(value) if self.whole else float(f"{value:.6g}")
 
 
@@ -92,7 +100,7 @@ def _range(rng: np.random.Generator, axis: Axis, breadth: float) -> Range:
     low, high = min(ends), max(ends)
     if axis.whole:
         low, high = round(low), max(round(high), round(low) + 1)
-    return Range(axis.name, low, high, axis.log, axis.whole)
+    return Range(axis.name, low, high, axis.log, axis.whole, mirrored=axis.mirrored)
 
 
 def draw_configs(rng: np.random.Generator, ranges: Sequence[Range], arms: int) -> list[Config]:

@@ -75,6 +75,15 @@ DEEP = (
     "seq2seq",
     "masked_words",
     "preferences",
+    "scheduled_sgd",
+    "scheduled_adamw",
+    "tuned_transformer",
+    "lora",
+    "proximal",
+    "two_towers",
+    "next_item",
+    "series_classes",
+    "denoiser",
 )
 
 
@@ -172,6 +181,16 @@ def test_a_badly_centred_range_stays_within_the_outer_interval(seed: int) -> Non
     )
     for one, axis in zip(draw_ranges(rng, axes), axes, strict=True):
         assert axis.outer[0] <= one.low < one.high <= axis.outer[1]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_mirrored_range_is_drawn_near_one(seed: int) -> None:
+    axis = Axis("momentum", (0.03, 0.2), (1e-3, 1.0), log=True, always=True, mirrored=True)
+    rng = np.random.default_rng(seed)
+    ranges = draw_ranges(rng, (axis,))
+    values = [config["momentum"] for config in draw_configs(rng, ranges, 100)]
+    assert 0.0 <= min(values) < max(values) <= 0.999
+    assert np.median(values) > (min(values) + max(values)) / 2
 
 
 def test_every_kind_is_known_by_its_name() -> None:

@@ -1,0 +1,67 @@
+"""How the models of many arms are moved: schedules, momentum, and arms that wait."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from benchmarks.policy.jobs.batched import Model, hypers, train  # noqa: E402
+
+
+def _moved(settings: list[dict[str, object]], units: int, **more: object) -> np.ndarray:
+    """Weights of arms that start at 0 and whose loss has the slope 1, [A, T + 1]."""
+    h = hypers([{"optimizer": "sgd", "momentum": 0.0, **one} for one in settings], "cpu")
+    model = Model(
+        {"w": torch.zeros(len(settings), 1)},
+        lambda w, _: w["w"][:, 0],
+        lambda w: w["w"][:, 0].detach().clone(),
+        4,
+        **more,
+    )
+    return train(model, h, units, 1, 0)
+
+
+def test_a_polynomial_decay_ends_where_its_part_does() -> None:
+    found = _moved(
+        [{"lr": 1.0, "schedule": "polynomial", "power": 2.0, "decays": 0.5, "final": 0.1}], 8
+    )
+    rates = -np.diff(found[0])
+    gone = np.minimum(np.arange(1, 9) / 4, 1)
+    np.testing.assert_allclose(rates, 0.1 + 0.9 * (1 - gone) ** 2, rtol=1e-5)
+
+
+def test_an_annealed_rate_warms_up_first_and_ends_at_its_final_part() -> None:
+    rates = -np.diff(_moved([{"schedule": "annealed", "lr": 1.0, "warmup": 0.5, "final": 0.2}], 8))
+    np.testing.assert_allclose(rates[0, :4], [0.25, 0.5, 0.75, 1.0], rtol=1e-5)
+    assert (np.diff(rates[0, 3:]) < 0).all()
+    assert rates[0, -1] == pytest.approx(0.2)
+
+
+def test_nesterov_looks_a_step_ahead_of_momentum() -> None:
+    plain, ahead = _moved(
+        [{"lr": 1.0, "momentum": 0.5}, {"lr": 1.0, "momentum": 0.5, "nesterov": 1.0}], 2
+    )
+    np.testing.assert_allclose(plain, [0.0, -1.0, -2.5])
+    np.testing.assert_allclose(ahead, [0.0, -1.5, -3.25])
+
+
+def test_one_minus_a_hyper_parameter_says_it_too() -> None:
+    values = hypers([{"one_minus_momentum": 0.25}, {"momentum": 0.6}], "cpu")["momentum"]
+    np.testing.assert_allclose(values.numpy(), [0.75, 0.6], rtol=1e-6)
+
+
+def test_an_arm_that_waits_stays_where_it_is() -> None:
+    calls = []
+
+    def begin(_: object) -> int:
+        calls.append(0)
+        return 3
+
+    found = _moved(
+        [{"lr": 1.0, "momentum": 0.9}, {"lr": 1.0}],
+        2,
+        begin=begin,
+        moving=lambda: torch.tensor([False, True]),
+    )
+    np.testing.assert_allclose(found, [[0, 0, 0], [0, -3, -6]])
+    assert len(calls) == 2
