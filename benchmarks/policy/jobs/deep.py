@@ -642,8 +642,8 @@ STEPS = {
     "preferences": (2, 25),
     "scheduled_sgd": (4, 30),
     "scheduled_adamw": (4, 30),
-    "tuned_transformer": (3, 30),
-    "lora": (3, 30),
+    "tuned_transformer": (8, 50),
+    "lora": (8, 50),
     "proximal": (3, 10),
 }
 UNITS = {"scheduled_sgd": (30, 101), "scheduled_adamw": (30, 101), "proximal": (15, 61)}

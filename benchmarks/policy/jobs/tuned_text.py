@@ -19,7 +19,7 @@ from torch import Tensor
 
 from .batched import Draw, Hypers, Model, Weights, dense, dropped, hypers, masked, matrix, train
 from .deep_job import DeepJob, adam_rate, averaged, entropy, on_device, stack, surprises
-from .encoders import a_measure, encoded, measured
+from .encoders import MEASURES, a_measure, encoded, measured
 from .ranges import Axis
 from .texts import reading
 
@@ -183,29 +183,38 @@ def _answers(
     return Model(weights, loss, measure, few)
 
 
-def _snippets(rng: np.random.Generator, few: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """Parts of places of both corpora, the place of each, some of them wrong, and how many."""
-    classes = int(rng.integers(2, 6))
+def _snippets(rng: np.random.Generator, few: int) -> tuple[np.ndarray, np.ndarray, int, str]:
+    """Parts of texts, the class of each, some of them wrong, how many classes, and in words.
+
+    Classes are places of programs and documentation, or ways to write: forwards, backwards, or with
+    neighbours exchanged.
+    """
     code, said = corpora()
-    places = []
-    for at in rng.permutation(10)[:classes]:
-        text = code if at < 7 else said
-        size = len(text) // 10
-        places.append(text[at * size : (at + 1) * size])
+    by_place = bool(rng.random() < 0.4)
+    if by_place:
+        texts = [text[at : at + len(text) // 5] for text in (code, said)
+                 for at in range(0, len(text) - len(text) // 5, len(text) // 5)]  # fmt: skip
+    else:
+        even = len(code) // 2 * 2
+        swapped = code[:even].reshape(-1, 2)[:, ::-1].reshape(-1)
+        texts = [code, said, code[::-1], said[::-1], swapped]
+    classes = int(rng.integers(2, 6))
+    chosen = [texts[at] for at in rng.permutation(len(texts))[:classes]]
     y = rng.integers(classes, size=few + HELD)
-    x = np.stack([_windows(rng, places[one], 1)[0, :-1] for one in y])
+    x = np.stack([_windows(rng, chosen[one], 1)[0, :-1] for one in y])
     wrong = np.flatnonzero(rng.random(few) < rng.choice([0.0, 0.0, 0.15]))
     y[wrong] = rng.integers(classes, size=len(wrong))
-    return x, y, classes
+    return x, y, classes, f"one of {classes} {'places' if by_place else 'ways to write'}"
 
 
 def tuned(rng: np.random.Generator, widen: int, lora: bool) -> DeepJob:
     """A tuned transformer: the next letter of documentation, or where a snippet is from."""
-    width, layers, steps = 12 * widen, int(rng.integers(1, 3)), int(rng.choice([100, 300, 600]))
-    few, how = int(rng.choice([60, 250, 1000])), a_measure(rng)
+    width, layers, steps = 16 * widen, int(rng.integers(1, 3)), int(rng.choice([100, 300, 600]))
     writes = bool(rng.random() < 0.4)
-    windows = _windows(rng, corpora()[1], few + HELD)
-    x, y, classes = _snippets(rng, few)
+    few = int(rng.choice([250, 1000, 4000] if writes else [60, 250, 1000]))
+    how, back = MEASURES[0] if writes else a_measure(rng), bool(rng.random() < 0.4)
+    windows = _windows(rng, corpora()[1][:: -1 if back else 1], few + HELD)
+    x, y, classes, told = _snippets(rng, few)
 
     def build(h: Hypers, draw: Draw, same: bool) -> Model:
         arms = len(h["lr"])
@@ -263,7 +272,7 @@ def tuned(rng: np.random.Generator, widen: int, lora: bool) -> DeepJob:
         "batch": 16, "schedule": "linear", "final": 0.0, "clip": 1.0, "rank": 8, "gain": 16.0,
         "lr_scale": narrow,
     }  # fmt: skip
-    what = "next letters of documentation" if writes else f"one of {classes} places"
+    what = f"next letters of documentation{', backwards' * back}" if writes else told
     about = f"{what}, {few} parts, {layers} layers, {steps} steps before; rates times {narrow:g}"
     return DeepJob("lora" if lora else "tuned-transformer", how, about, axes, keys, fixed, build)
 
