@@ -1,24 +1,26 @@
 """How the models of many arms are moved: schedules, momentum, and arms that wait."""
 
+from importlib import import_module
+from typing import Any
+
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+batched = import_module("benchmarks.policy.jobs.batched")
 
-from benchmarks.policy.jobs.batched import Model, hypers, train  # noqa: E402
 
-
-def _moved(settings: list[dict[str, object]], units: int, **more: object) -> np.ndarray:
+def _moved(settings: list[dict[str, object]], units: int, **more: Any) -> Any:
     """Weights of arms that start at 0 and whose loss has the slope 1, [A, T + 1]."""
-    h = hypers([{"optimizer": "sgd", "momentum": 0.0, **one} for one in settings], "cpu")
-    model = Model(
+    h = batched.hypers([{"optimizer": "sgd", "momentum": 0.0, **one} for one in settings], "cpu")
+    model = batched.Model(
         {"w": torch.zeros(len(settings), 1)},
         lambda w, _: w["w"][:, 0],
         lambda w: w["w"][:, 0].detach().clone(),
         4,
         **more,
     )
-    return train(model, h, units, 1, 0)
+    return batched.train(model, h, units, 1, 0)
 
 
 def test_a_polynomial_decay_ends_where_its_part_does() -> None:
@@ -46,7 +48,7 @@ def test_nesterov_looks_a_step_ahead_of_momentum() -> None:
 
 
 def test_one_minus_a_hyper_parameter_says_it_too() -> None:
-    values = hypers([{"one_minus_momentum": 0.25}, {"momentum": 0.6}], "cpu")["momentum"]
+    values = batched.hypers([{"one_minus_momentum": 0.25}, {"momentum": 0.6}], "cpu")["momentum"]
     np.testing.assert_allclose(values.numpy(), [0.75, 0.6], rtol=1e-6)
 
 
