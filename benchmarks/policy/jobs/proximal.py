@@ -121,11 +121,9 @@ class _Learner:
         self.h, self.draw, self.envs, self.count = h, draw, envs, 0
         self.play = Episodes(world, arms, envs, draw)
         self.kept: list[list[Tensor]] = []
-        self.batch: list[Tensor] = []
         self.steps = h["steps"].clamp(SEGMENT, LONGEST)
         own = torch.where(h["parts"] > 0, self.steps * envs / h["parts"].clamp(min=1), h["batch"])
         self.size = torch.minimum(own, self.steps * envs).round().clamp(min=2)
-        self.most = int(self.size.max())
         self.wanted = (h["passes"] * (self.steps * envs / self.size).ceil()).round()
         self.left = torch.zeros(arms, device=draw.device)
         self.far = torch.zeros(arms, dtype=torch.bool, device=draw.device)
@@ -133,24 +131,16 @@ class _Learner:
             for _ in range(-(-world.longest // SEGMENT)):
                 self._roll(weights)
 
-    def _ahead(self, w: Weights, seen: Tensor, name: str) -> Tensor:
-        tanh = self.h.wide("activation", 3) == 1
-
-        def bent(x: Tensor) -> Tensor:
-            return torch.where(tanh, torch.tanh(x), torch.relu(x))
-
-        return forward(w, self.h, seen, None, name, bent)
-
     def _value(self, w: Weights, seen: Tensor) -> Tensor:
         """What the critic says, [A, H, E] of [A, H, E, O]."""
-        return self._ahead(w, seen.flatten(1, 2), "critic").view(seen.shape[:3])
+        return _ahead(w, self.h, seen.flatten(1, 2), "critic").view(seen.shape[:3])
 
     def _roll(self, w: Weights) -> list[Tensor]:
         """Act for a segment; what was seen, done, how likely, earned, ..., [A, 16, E, ...]."""
         kept = []
         for _ in range(SEGMENT):
             seen = self.play.seen()
-            logs = self._ahead(w, seen, "actor").log_softmax(dim=2)
+            logs = _ahead(w, self.h, seen, "actor").log_softmax(dim=2)
             chance = torch.rand(logs.shape, generator=self.draw, device=logs.device)
             action = (logs - (-(chance + 1e-9).log()).log()).argmax(dim=2)
             taken = logs.gather(2, action.unsqueeze(2))[:, :, 0]
@@ -174,42 +164,63 @@ class _Learner:
                     seen.flatten(1, 2),
                     *(one.flatten(1, 2).unsqueeze(2) for one in (action, old, gain, gain + value)),
                 ]
+                self._choose()
             return most
 
+    def _choose(self) -> None:
+        """Those that have updates to make, R of the A arms: the others are not computed."""
+        self.rows = self.left.nonzero()[:, 0]
+        self.part = Hypers({name: value[self.rows] for name, value in self.h.values.items()})
+        self.own = [part[self.rows] for part in self.batch]
+        self.most = int(self.size[self.rows].max()) if len(self.rows) else 2
+
     def _some(self) -> list[Tensor]:
-        """Steps of each arm's own rollout, [A, m, ...]."""
-        shape = (len(self.size), self.most)
+        """Steps of each arm's own rollout, [R, m, ...]."""
+        shape = (len(self.rows), self.most)
         chance = torch.rand(shape, generator=self.draw, device=self.draw.device)
-        own = (self.steps * self.envs).view(-1, 1)
+        reach = (self.steps[self.rows] * self.envs).view(-1, 1)
         last = self.batch[0].shape[1] - 1
-        at = (last - (chance * own).floor().long()).clamp(min=0).unsqueeze(2)
-        return [part.gather(1, at.expand(-1, -1, part.shape[2])) for part in self.batch]
+        at = (last - (chance * reach).floor().long()).clamp(min=0).unsqueeze(2)
+        return [part.gather(1, at.expand(-1, -1, part.shape[2])) for part in self.own]
 
     def loss(self, w: Weights, _: Tensor) -> Tensor:
         """The clipped surrogate, the critic's error and the entropy, [A]."""
-        h = self.h
+        h, w = self.part, {name: value[self.rows] for name, value in w.items()}
         seen, action, old, gain, wanted = self._some()
-        inside = torch.arange(seen.shape[1], device=seen.device) < self.size.view(-1, 1)
-        inside = inside / self.size.view(-1, 1)
+        size = self.size[self.rows].view(-1, 1)
+        inside = (torch.arange(seen.shape[1], device=seen.device) < size) / size
         gain = gain[:, :, 0]
         mean = (gain * inside).sum(dim=1, keepdim=True)
         spread = (((gain - mean) ** 2 * inside).sum(dim=1, keepdim=True)).sqrt()
         gain = torch.where(h["mix"].view(-1, 1) > 0.5, (gain - mean) / (spread + 1e-8), gain)
-        logs = self._ahead(w, seen, "actor").log_softmax(dim=2)
+        logs = _ahead(w, h, seen, "actor").log_softmax(dim=2)
         apart = logs.gather(2, action.long())[:, :, 0] - old[:, :, 0]
         ratio, clip = apart.exp(), h["explore_part"].view(-1, 1)
         least = torch.minimum(ratio * gain, ratio.clamp(1 - clip, 1 + clip) * gain)
         entropy = -(logs.exp() * logs).sum(dim=2)
-        off = (self._ahead(w, seen, "critic")[:, :, 0] - wanted[:, :, 0]) ** 2
+        off = (_ahead(w, h, seen, "critic")[:, :, 0] - wanted[:, :, 0]) ** 2
         each = h["gain"].view(-1, 1) * off - least - h["penalty"].view(-1, 1) * entropy
-        self.far = ((ratio - 1 - apart) * inside).sum(dim=1).detach() > 1.5 * h["margin"]
-        return (each * inside).sum(dim=1)
+        moved = ((ratio - 1 - apart) * inside).sum(dim=1).detach()
+        self.far[self.rows] = moved > 1.5 * h["margin"]
+        return torch.zeros_like(self.left).index_add(0, self.rows, (each * inside).sum(dim=1))
 
     def moving(self) -> Tensor:
         """Arms that still have updates to make; one that has moved too far makes no more."""
         on = (self.left > 0) & ~self.far
         self.left = torch.where(on, self.left - 1, 0.0)
+        if int((self.left > 0).sum()) < len(self.rows):
+            self._choose()
         return on
+
+
+def _ahead(w: Weights, h: Hypers, seen: Tensor, name: str) -> Tensor:
+    """Through the actor or the critic with each arm's own activation, [A, m, ...]."""
+    tanh = h.wide("activation", 3) == 1
+
+    def bent(x: Tensor) -> Tensor:
+        return torch.where(tanh, torch.tanh(x), torch.relu(x))
+
+    return forward(w, h, seen, None, name, bent)
 
 
 def _axes(rng: np.random.Generator, hidden: int) -> tuple[Axis, ...]:
