@@ -28,6 +28,14 @@ def test_a_study_without_a_driver_is_left_in_the_middle_or_in_good_order() -> No
     assert phase_of(study.state, alive=False) == "done"
 
 
+def test_a_study_that_no_arm_can_go_on_with_is_done_whatever_is_left() -> None:
+    study = bhpt.Study([{"x": 1}], "10 epochs", max_epochs=2, policy="random")
+    while (unit := study.ask()) is not None:
+        study.tell(unit, [0.5] * unit.epochs)
+    assert study.state.ledger.left == 8.0
+    assert phase_of(study.state, alive=False) == "done"
+
+
 @pytest.mark.parametrize(("workers", "text"), [(1, "1 unit"), (2, "2 units")])
 def test_units_in_flight_are_counted(workers: int, text: str) -> None:
     study = _study(workers)

@@ -15,6 +15,7 @@ from bhpt.domain import (
     Usage,
 )
 from bhpt.executors import Job, PlacingExecutor, Report, TrainerGone
+from bhpt.reports.progress import is_exhausted
 from bhpt.study import Busy, State
 from bhpt.study.attempts import Attempt
 from bhpt.study.deciding import PlannedUnit, next_unit
@@ -326,7 +327,10 @@ class Driver:
         self._tell(attempt.number)
         reason = hopeless(self.state)
         if reason is not None or (event.final and why.kind is FailureKind.IMPORT_FAILED):
-            error = TrainerBroken(f"the trainer does not work: {reason or why.message}")
+            error = TrainerBroken(
+                f"the trainer does not work: {reason or why.message}",
+                can_resume=not is_exhausted(self.state),
+            )
             error.add_note(why.tail)
             raise error
 
