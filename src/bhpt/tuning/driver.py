@@ -156,8 +156,7 @@ class Driver:
         """Whether a unit could be paid for, but no worker is there: nodes of a cluster may go."""
         if self._parts.executor.free or self._is_closing() or self.reached:
             return False
-        ledger = self.state.ledger
-        return ledger.left >= ledger.budget.rules.worth_a_session(self.state.plan.training.step)
+        return self.state.can_pay
 
     def _is_closing(self) -> bool:
         """Whether a unit that is started now would be asked to end at once."""
