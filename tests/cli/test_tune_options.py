@@ -44,6 +44,7 @@ def test_a_command_that_is_run_again_goes_on(folder: Folder) -> None:
         (("--fixed", "depth"), "--fixed 'depth': write NAME=VALUE, such as momentum=0.9"),
         (("--fixed", "width=3"), "fixed: the space has no hyper-parameter 'width'"),
         (("--initial", "none.json"), "no such file: none.json"),
+        (("--initial", '[{"rate": 1}]'), "--initial takes a file: write the configurations to"),
         (("--if-exists", "maybe"), "--if-exists 'maybe': use error or resume"),
     ],
 )
