@@ -134,7 +134,8 @@ def test_a_trainer_that_always_fails(folder: Folder) -> None:
     answer = folder.tune(trainer="job:Broken")
     assert answer.status == 1
     assert answer.errors[-1].startswith("bhpt: the trainer does not work: ")
-    assert answer.errors[-1].endswith("; once it is mended: bhpt resume s.db")
+    then = "; once it is mended: bhpt resume s.db, or with other options another --study"
+    assert answer.errors[-1].endswith(then)
     assert "out of luck" in answer.err
     assert "Traceback" in answer.err  # of the user's own code, as the worker printed it
 

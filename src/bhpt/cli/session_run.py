@@ -45,7 +45,8 @@ def run_session(study: str, session: Callable[[], Result]) -> None:
 
 def _with_next_step(error: TrainerBroken, study: str) -> TrainerBroken:
     """The same error, with what to do once the trainer is mended, and its notes."""
-    then = resume_command(study) if error.can_resume else ANEW
+    then = f"{resume_command(study)}, or with other options another --study"
+    then = then if error.can_resume else ANEW
     told = TrainerBroken(f"{error}; once it is mended: {then}", error.can_resume)
     for note in getattr(error, "__notes__", ()):
         told.add_note(note)
