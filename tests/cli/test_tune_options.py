@@ -85,3 +85,10 @@ def test_it_is_a_module_too() -> None:
     )
     assert done.returncode == 0
     assert done.stdout.strip()
+
+
+def test_a_range_of_two_whole_numbers_is_pointed_out(folder: Folder) -> None:
+    folder.write("two.json", '{"rate": {"min": 0, "max": 1}, "depth": {"choices": [1, 2]}}')
+    answer = folder.tune("--space", "two.json", "--budget", "2 epochs")
+    assert answer.status == 0, answer
+    assert "note: 'rate': from 0 to 1 in whole numbers is 0 or 1" in answer.err
