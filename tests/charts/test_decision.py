@@ -91,6 +91,21 @@ def test_the_chosen_arm_is_compared_with_the_best_others() -> None:
     assert in_context(study.state, replace(attempt, outlook=())) == ""
 
 
+def test_an_arm_that_could_not_be_chosen_is_no_rival() -> None:
+    study = Study([{"x": 1}, {"x": 2}], "9 epochs", max_epochs=3, policy="random", workers=2)
+    first, second = study.ask(), study.ask()
+    assert first is not None
+    assert second is not None
+    outlook = (Outlook(first.arm, 0.1, 0.1, 0.1), Outlook(second.arm, 0.2, 0.1, 0.1))
+    decided = replace(study.state.attempts[-1], outlook=outlook)
+    assert in_context(study.state, decided).endswith(", but was in flight already.")
+    while study.state.count(first.arm) < 3:
+        study.tell(first, 0.3)
+        first = study.ask() or first
+    said = in_context(study.state, decided)
+    assert said == f"Arm {first.arm} (0.1) was predicted to end better, but is at its last epoch."
+
+
 def test_a_policy_without_experts_shows_none() -> None:
     befores, study = stepped("sh")
     assert explain(befores[7], study.state.attempts[7], Memory()).experts == ()

@@ -155,8 +155,20 @@ def test_a_file_of_a_format_that_cannot_be_written(study: Folder) -> None:
 
 def test_a_study_that_exists_is_not_touched(study: Folder) -> None:
     before = study.files()
-    refused(study.tune(), "exists already", "bhpt resume s.db")
+    refused(study.tune(), "exists already", "bhpt resume s.db", 'if_exists="resume"')
     assert study.files() == before
+
+
+def test_a_file_that_is_no_study_is_not_offered_to_resume(folder: Folder) -> None:
+    before = folder.files()
+    answer = folder.tune("--study", "train.py")
+    refused(answer, "train.py exists already and is no study: name another file")
+    assert folder.files() == before
+
+
+@pytest.mark.parametrize("port", ["-1", "80000"])
+def test_a_port_that_there_is_not(study: Folder, port: str) -> None:
+    refused(study.bhpt("dashboard", "s.db", f"--port={port}"), "from 0 to 65535")
 
 
 def test_a_folder_that_cannot_be_written(folder: Folder) -> None:

@@ -90,7 +90,7 @@ def test_export_csv(study: Folder) -> None:
     assert {"config.rate", "config.depth"} <= set(rows[0])
     assert answer.err == ""
     written = study.bhpt("export", "s.db", "--out", "t.csv")
-    assert (written.status, written.out) == (0, "")
+    assert (written.status, written.out, written.err) == (0, "", "wrote t.csv\n")
     assert (study.path / "t.csv").read_text() == answer.out
 
 

@@ -54,6 +54,14 @@ def test_the_studies_of_runs_are_listed_where_no_folder_is_named(
     assert "a.db" in capsys.readouterr().out
 
 
+def test_a_folder_without_studies_is_said_to_be_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["studies", str(tmp_path)]) == 0
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", f"there is no study in {tmp_path} yet: `bhpt tune` makes one\n")
+
+
 def test_studies_are_compared_at_the_same_use_of_the_budget(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -134,8 +134,21 @@ def test_a_trainer_that_always_fails(folder: Folder) -> None:
     answer = folder.tune(trainer="job:Broken")
     assert answer.status == 1
     assert answer.errors[-1].startswith("bhpt: the trainer does not work: ")
+    then = "; once it is mended: bhpt resume s.db, or with other options another --study"
+    assert answer.errors[-1].endswith(then)
     assert "out of luck" in answer.err
     assert "Traceback" in answer.err  # of the user's own code, as the worker printed it
+
+
+def test_where_every_configuration_is_given_up_a_new_study_is_the_way(folder: Folder) -> None:
+    folder.write("one.json", '[{"rate": 1.0}]')
+    answer = folder.tune("--space", "one.json", trainer="job:Broken")
+    assert answer.status == 1
+    assert "once it is mended: start anew with another --study" in answer.errors[-1]
+    assert folder.bhpt("status", "s.db").out.startswith("s.db: done, nothing is left to train\n")
+    resumed = folder.bhpt("resume", "s.db", "--add-budget", "4 epochs")
+    assert "once mended   start anew with another --study" in resumed.out
+    assert "--add-budget" not in resumed.out
 
 
 def test_a_budget_that_ends_before_the_trainer_is_known_not_to_work(folder: Folder) -> None:

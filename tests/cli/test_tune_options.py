@@ -44,6 +44,7 @@ def test_a_command_that_is_run_again_goes_on(folder: Folder) -> None:
         (("--fixed", "depth"), "--fixed 'depth': write NAME=VALUE, such as momentum=0.9"),
         (("--fixed", "width=3"), "fixed: the space has no hyper-parameter 'width'"),
         (("--initial", "none.json"), "no such file: none.json"),
+        (("--initial", '[{"rate": 1}]'), "--initial takes a file: write the configurations to"),
         (("--if-exists", "maybe"), "--if-exists 'maybe': use error or resume"),
     ],
 )
@@ -84,3 +85,10 @@ def test_it_is_a_module_too() -> None:
     )
     assert done.returncode == 0
     assert done.stdout.strip()
+
+
+def test_a_range_of_two_whole_numbers_is_pointed_out(folder: Folder) -> None:
+    folder.write("two.json", '{"rate": {"min": 0, "max": 1}, "depth": {"choices": [1, 2]}}')
+    answer = folder.tune("--space", "two.json", "--budget", "2 epochs")
+    assert answer.status == 0, answer
+    assert "note: 'rate': from 0 to 1 in whole numbers is 0 or 1" in answer.err

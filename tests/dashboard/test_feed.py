@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+import bhpt
 from bhpt.charts.plain import plain
 from bhpt.dashboard import messages
 from bhpt.dashboard.feed import StudyFeed
@@ -27,6 +28,21 @@ def test_a_feed_follows_its_study(tmp_path: Path) -> None:
     study.close()
     assert feed.poll()
     assert feed.scene.phase == "paused"
+    feed.close()
+
+
+@pytest.mark.parametrize(
+    ("epochs", "text"), [(2, "done: nothing is left to train"), (4, "done: the budget is spent")]
+)
+def test_a_study_is_done_for_one_of_two_reasons(tmp_path: Path, epochs: int, text: str) -> None:
+    file = tmp_path / "s.db"
+    keep = bhpt.stored(file)
+    study = bhpt.Study([{"x": 1}], "4 epochs", max_epochs=epochs, policy="random", keep=keep)
+    while (unit := study.ask()) is not None:
+        study.tell(unit, 0.5)
+    study.close()
+    feed = StudyFeed(Address.parse(file))
+    assert (feed.scene.phase, feed.scene.phase_text) == ("done", text)
     feed.close()
 
 

@@ -6,6 +6,8 @@ import re
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from bhpt.cli.main import run
 from bhpt.dashboard.feed import StudyFeed
 from bhpt.dashboard.single_file import report_page
@@ -45,10 +47,11 @@ def test_a_study_without_units_has_a_report(tmp_path: Path) -> None:
     assert "nothing to forecast from" in page_of(tmp_path / "s.db")
 
 
-def test_the_command_writes_it(tmp_path: Path) -> None:
+def test_the_command_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "s.db"
     stored_study(file, units=4).close()
     assert run(["report", str(file), "--out", str(tmp_path / "r.html")]) == 0
+    assert capsys.readouterr().err == f"wrote {tmp_path / 'r.html'}: any browser shows it\n"
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
     before = file.read_bytes()
     assert run(["report", str(file), "--out", str(file)]) == 2

@@ -104,3 +104,9 @@ def test_too_few_devices_are_one_clear_line(
     trainer = spec_of(surroundings(str(tmp_path / "x")))
     with pytest.raises(Misuse, match="2 workers with 1 GPU each would need 2"):
         LocalExecutor(trainer, 2, tmp_path / "logs", LocalOptions(gpus=1))
+
+
+def test_where_there_is_no_gpu_the_option_is_named() -> None:
+    with pytest.raises(Misuse, match=r"there is no GPU here .*: leave out gpus_per_worker"):
+        share_devices((), 1, 0.5)
+    assert share_devices((), 2, 0) == [(), ()]

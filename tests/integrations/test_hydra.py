@@ -103,6 +103,8 @@ def test_overrides_are_a_space() -> None:
         "width=tag(int,interval(8,64))",
         "depth=range(1,5)",
         "step=range(0,1,0.25)",
+        "units=tag(log,range(16,65,16))",
+        "rounds=tag(log,range(1,100))",
         "kind=choice(sgd,adam,'a b')",
         "on=true,false",
         "data=digits",
@@ -114,6 +116,8 @@ def test_overrides_are_a_space() -> None:
         "width": {"min": 8, "max": 64, "log": False},
         "depth": {"min": 1, "max": 4, "log": False},
         "step": {"ordered": [0.0, 0.25, 0.5, 0.75]},
+        "units": {"ordered": [16, 32, 48, 64]},
+        "rounds": {"min": 1, "max": 99, "log": True},
         "kind": ["sgd", "adam", "a b"],
         "on": [True, False],
     }

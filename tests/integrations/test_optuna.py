@@ -61,10 +61,28 @@ def test_a_trial_without_reports_is_its_value(tmp_path: Path) -> None:
     curves, configs = load_trials(f"{place}#one")
     assert curves.of_arm(0).tolist() == [0.5]
     assert configs == [{"x": 2.0}]
-    with pytest.raises(Misuse, match="there is no study of Optuna at"):
+    with pytest.raises(Misuse, match=r"there is no study of Optuna at .*log#STUDY: one, two"):
         load_trials(place)  # which of the two?
     with pytest.raises(Misuse, match="there is no study of Optuna at"):
         load_trials(f"{place}#three")
+
+
+@pytest.mark.parametrize("place", ["{}/none.log", "sqlite:///{}/none.db"])
+def test_a_storage_that_is_not_there_is_not_made(tmp_path: Path, place: str) -> None:
+    with pytest.raises(Misuse, match="no such file"):
+        load_trials(place.format(tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_is_read(tmp_path: Path) -> None:
+    place = f"sqlite:///{tmp_path}/some.db"
+    (tmp_path / "some.db").touch()
+    with pytest.raises(Misuse, match="it has none"):
+        load_trials(place)
+    study = optuna.create_study(study_name="one", storage=place)
+    study.add_trial(optuna.trial.create_trial(value=0.5))
+    curves, _ = load_trials(place)
+    assert curves.of_arm(0).tolist() == [0.5]
 
 
 def test_a_new_study_learns_from_it(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("sklearn")
 from sklearn.datasets import load_digits, make_regression  # type: ignore[import-untyped]
 from sklearn.ensemble import RandomForestClassifier  # type: ignore[import-untyped]
+from sklearn.exceptions import FitFailedWarning  # type: ignore[import-untyped]
 from sklearn.linear_model import LogisticRegression, SGDClassifier  # type: ignore[import-untyped]
 from sklearn.svm import SVC  # type: ignore[import-untyped]
 from sklearn.utils.estimator_checks import estimator_checks_generator  # type: ignore[import-untyped]
@@ -65,6 +66,32 @@ def test_what_can_go_on_is_trained_in_steps(
     assert set(search.best_params_) == set(space)
     assert search.best_score_ == max(max(curve) for curve in search.curves_)
     assert len(search.cv_results_["params"]) == len(search.curves_)
+    assert search.cv_results_["mean_test_score"][search.best_index_] == search.best_score_
+    assert search.cv_results_["rank_test_score"][search.best_index_] == 1
+
+
+def test_a_configuration_that_the_estimator_refuses_is_passed_over() -> None:
+    X, y = load_digits(return_X_y=True)
+    space = [{"C": -1.0}, {"C": 1.0}, {"C": 2.0}]
+    search = BudgetedSearchCV(SVC(), space, "3 epochs", cv=2, policy="sh", random_state=0)
+    with pytest.warns(FitFailedWarning, match=r"'C': -1.0} has no score: Invalid"):
+        search.fit(X[:100], y[:100])
+    refused = search.cv_results_["params"].index({"C": -1.0})
+    assert np.isnan(search.cv_results_["mean_test_score"][refused])
+    assert search.best_params_["C"] > 0
+
+
+@pytest.mark.parametrize("count", [2, 500])
+def test_where_every_configuration_is_refused_the_estimator_says_why(count: int) -> None:
+    X, y = load_digits(return_X_y=True)
+    space = [{"C": -1.0 - number} for number in range(count)]
+    search = BudgetedSearchCV(SVC(), space, f"{count} epochs", cv=2, policy="sh")
+    with (
+        pytest.warns(FitFailedWarning) as warned,
+        pytest.raises(ValueError, match="The 'C' parameter of SVC"),
+    ):
+        search.fit(X[:100], y[:100])
+    assert len(warned) < 10
 
 
 def test_a_search_is_repeatable() -> None:

@@ -4,6 +4,7 @@ import pytest
 
 import bhpt
 from bhpt.reports.phase import interrupted_text, phase_of
+from bhpt.reports.progress import progress_of
 
 
 def _study(workers: int = 1) -> bhpt.Study:
@@ -26,6 +27,16 @@ def test_a_study_without_a_driver_is_left_in_the_middle_or_in_good_order() -> No
     while (unit := study.ask()) is not None:
         study.tell(unit, [0.5] * unit.epochs)
     assert phase_of(study.state, alive=False) == "done"
+
+
+def test_a_study_that_no_arm_can_go_on_with_is_done_whatever_is_left() -> None:
+    study = bhpt.Study([{"x": 1}], "10 epochs", max_epochs=2, policy="random")
+    while (unit := study.ask()) is not None:
+        study.tell(unit, [0.5] * unit.epochs)
+    assert study.state.ledger.left == 8.0
+    assert phase_of(study.state, alive=False) == "done"
+    progress = progress_of(study.state)
+    assert (progress.final, progress.left_s) == (None, None)
 
 
 @pytest.mark.parametrize(("workers", "text"), [(1, "1 unit"), (2, "2 units")])

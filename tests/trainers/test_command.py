@@ -75,7 +75,8 @@ def test_a_command_that_saves_nothing_is_not_frozen(tmp_path: Path) -> None:
     ("script", "match"),
     [
         ("print('bhpt loss 1')", "printed 1 lines .*, not BHPT_EPOCHS=2"),
-        ("print('bhpt loss 1\\n' * 3)", "printed 3 lines"),
+        ("print('bhpt loss 1\\n' * 3)", "printed 3 lines .*; pass it {epochs}"),
+        ("print('loss=0.5')", r"printed 0 lines .*, add --loss-regex 'loss=\(\\S\+\)'$"),
         ("print('bhpt loss cat')", "'bhpt loss cat', which is not a loss"),
         ("print('bhpt loss 1 2')", "not a loss"),
     ],

@@ -170,6 +170,7 @@ def test_a_report_may_come_from_another_thread(tmp_path: Path) -> None:
         (lambda _: bhpt.report(1, checkpoint="gone"), 1, BadReport, "no checkpoint 'gone'"),
         (lambda _: bhpt.report(1, checkpoint=print), 1, BadReport, "checkpoint is empty"),
         (lambda _: sys.exit(3), 1, SystemExit, "3"),
+        (lambda _: (1.0 for _ in range(9)), 1, BadReport, "returned a generator: hand over"),
     ],
 )
 def test_what_goes_wrong_is_raised_in_the_worker(

@@ -76,7 +76,7 @@ def test_a_file_can_be_imported_with_its_neighbours(folder: Path) -> None:
         ("train", "must be MODULE:NAME"),
         (":Net", "must be MODULE:NAME"),
         ("train:", "must be MODULE:NAME"),
-        ("nowhere:Net", "no module 'nowhere'"),
+        ("nowhere:Net", "no module 'nowhere' .*: go to the folder with it first"),
         ("nowhere.sub:Net", "no module 'nowhere.sub'"),
         ("json.nowhere:Net", "no module 'json.nowhere'"),
         ("no-where:Net", "is not the name of a module"),

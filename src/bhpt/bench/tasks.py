@@ -163,7 +163,8 @@ class _reading:  # noqa: N801  # a context manager, used like a function
         if isinstance(error, Misuse) or error is None:
             return
         if isinstance(error, OSError | ValueError | KeyError | EOFError | AttributeError):
-            raise Misuse(f"task {self._name}: cannot read its table: {error}") from error
+            why = "it is no file of plain arrays" if "pickle" in str(error) else error
+            raise Misuse(f"task {self._name}: cannot read its table: {why}") from error
 
 
 def packaged(name: str) -> Task:

@@ -121,7 +121,7 @@ def in_context(state: State, attempt: Attempt) -> str:
 
     Args:
         state: The study.
-        attempt: What was decided.
+        attempt: What was decided last.
     """
     others = [one for one in attempt.outlook if one.arm != attempt.unit.arm]
     if not others:
@@ -134,8 +134,16 @@ def in_context(state: State, attempt: Attempt) -> str:
         return f"Nothing was predicted of it; the best predicted end was that of {named}."
     if own <= best.end:
         return f"No arm was predicted to end better; the next best was {named}."
-    named = named.capitalize()
-    return f"{named} was predicted to end better; the policy also counts what it may learn."
+    return f"{named.capitalize()} was predicted to end better{_why_not(state, best.arm)}."
+
+
+def _why_not(state: State, arm: int) -> str:
+    """Why the last decision did not choose an arm with a better predicted end."""
+    if state.count(arm) + state.flying_epochs(arm) >= state.plan.training.epochs:
+        return ", but is at its last epoch"
+    if arm in state.open_arms:
+        return ", but was in flight already"
+    return "; the policy also counts what it may learn"
 
 
 def logged_decision(state: State, attempt: Attempt) -> PastDecision:

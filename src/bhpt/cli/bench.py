@@ -16,6 +16,7 @@ from bhpt.bench.summary import cells
 from bhpt.bench.table import ResultRow
 from bhpt.cli.deferred import CommandEntry, deferred_group
 from bhpt.domain import Misuse
+from bhpt.domain.words import counted
 
 COMMANDS = (
     CommandEntry(
@@ -168,7 +169,8 @@ def _show(plan: BenchmarkPlan, rows: list[ResultRow]) -> None:
     means = cells(rows, "regret")
     console = Console()
     for task in plan.tasks:
-        console.print(f"{task}: mean normalised regret, {plan.seeds} seeds", style="bold")
+        seeds = counted(plan.seeds, "seed")
+        console.print(f"{task}: mean normalised regret, {seeds}", style="bold")
         table = Table("policy", box=None)
         for budget in plan.budgets:
             table.add_column(f"B={budget}", justify="right")

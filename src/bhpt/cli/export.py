@@ -20,7 +20,7 @@ from bhpt.storage import Address, read_store
 from bhpt.study import State
 from bhpt.study.csv_text import as_csv
 from bhpt.study.tables import Table, TableName, as_json, table
-from bhpt.views.formatting import printable
+from bhpt.views.formatting import printable, to_stderr
 
 _FORMATS = ("csv", "json", "parquet", "archive")
 _ENDINGS = {
@@ -71,6 +71,7 @@ def export(
         sys.stdout.buffer.flush()
     else:
         write_whole(out, lambda file: _write(file, content))
+        to_stderr(f"wrote {out}")
 
 
 def _format_of(out: Path | None) -> str:

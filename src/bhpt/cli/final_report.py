@@ -11,11 +11,15 @@ from bhpt.domain.words import counted
 from bhpt.reports.progress import Progress, is_exhausted, progress_of
 from bhpt.tuning import Result
 from bhpt.views.formatting import (
+    EXHAUSTED,
     LOST,
     loss_text,
     resume_command,
     value_text,
 )
+
+ANEW = "start anew with another --study: here every configuration is given up"
+"""What is left to do where no configuration can go on and none ever worked."""
 
 _LABEL = 14  # columns, at least
 
@@ -33,7 +37,7 @@ def print_report(result: Result, console: Console) -> None:
 def _headline(result: Result, progress: Progress) -> str:
     word = "Interrupted" if result.status == "interrupted" else "Done"
     if word == "Done" and is_exhausted(result.state):
-        word = "Done, nothing is left to train"
+        word = f"Done, {EXHAUSTED}"
     failed = f", {progress.failures} stopped or failed" if progress.failures else ""
     return (
         f"{word}: {progress.budget.rules.used_text(progress.used)} used in "
@@ -72,7 +76,7 @@ def _next(result: Result, progress: Progress) -> Iterator[tuple[str, Text]]:
         yield "note", Text(f"every configuration is given up or at its last epoch, {last}")
     resumed = Text(resume_command(result.study, str(progress.budget)))
     if progress.failures and not progress.reports:
-        yield "once mended", resumed
+        yield "once mended", Text(ANEW) if is_exhausted(result.state) else resumed
         return
     if progress.best is not None:  # else there is nothing to forecast from
         yield "more?", Text(shlex.join(["bhpt", "forecast", result.study]))

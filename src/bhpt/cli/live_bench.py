@@ -46,10 +46,7 @@ def live(
     asked = {row.run for row in rows}
     kept = [one for one in LivePredictions(out).rows() if one.run in asked]
     for said in honesty(kept):
-        print(
-            f"{said.policy}: {said.predictions} predictions of its end, {said.covered:.0%} of 90% "
-            f"intervals held, median of predicted over actual gain {said.ratio:.2f}"
-        )
+        print(said)
 
 
 def _progress(done: int, total: int, row: LiveRow | None) -> None:

@@ -9,6 +9,7 @@ import typer
 from bhpt.cli.export import refuse_study, write_whole
 from bhpt.domain import Misuse
 from bhpt.storage import Address
+from bhpt.views.formatting import to_stderr
 
 
 def report(
@@ -26,6 +27,7 @@ def report(
     with closing(StudyFeed(address)) as feed:
         content = report_page(feed)
     write_whole(out, lambda file: _write(file, content))
+    to_stderr(f"wrote {out}: any browser shows it")
 
 
 def _write(file: Path, content: str) -> None:

@@ -7,9 +7,9 @@ from rich.text import Text
 
 from bhpt.cli.read_study import StudySnapshot, read_snapshot
 from bhpt.reports.phase import interrupted_text, phase_of
-from bhpt.reports.progress import last_failure, progress_of
+from bhpt.reports.progress import is_exhausted, last_failure, progress_of
 from bhpt.views.consoles import page, put
-from bhpt.views.formatting import LOST, one_line, resume_command
+from bhpt.views.formatting import EXHAUSTED, LOST, one_line, resume_command
 from bhpt.views.renderables import flights_table, standings_table, summary
 
 
@@ -63,4 +63,4 @@ def _phase(seen: StudySnapshot) -> str:
             left = state.ledger.budget.rules.text(state.ledger.left)
             return f"not running, {left} left; {go_on}"
         case "done":
-            return "done"
+            return f"done, {EXHAUSTED}" if is_exhausted(state) else "done"

@@ -18,7 +18,7 @@ from bhpt.storage import Address
 from bhpt.storage.catalogue import Readers, find_studies
 from bhpt.study.new_study import NEW_STUDIES
 from bhpt.views.consoles import page, put
-from bhpt.views.formatting import one_line
+from bhpt.views.formatting import one_line, to_stderr
 
 
 def studies(
@@ -57,8 +57,10 @@ def studies(
         return
     if compare_:
         _show_comparison(found)
-    else:
+    elif found:
         _show_list(found)
+    else:
+        to_stderr(f"there is no study in {_shown(where)} yet: `bhpt tune` makes one")
 
 
 def _chosen(where: str, names: Sequence[str]) -> dict[str, Address]:

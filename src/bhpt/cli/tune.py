@@ -33,7 +33,7 @@ from bhpt.cli.session_run import run_session
 from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.domain.objective import Direction
-from bhpt.spaces import load_configs, load_space
+from bhpt.spaces import Config, load_configs, load_space
 from bhpt.study import Training
 from bhpt.study.creation import planned_training
 from bhpt.study.new_study import new_study
@@ -175,7 +175,7 @@ def tune(
             candidates=candidates,
             metric=objective.metric,
             mode=objective.mode,
-            initial=[] if initial is None else load_configs(initial),
+            initial=[] if initial is None else _initial(initial),
             fixed=settled,
             stop_when=stop_when,
             if_exists=_if_exists(if_exists),
@@ -195,6 +195,17 @@ def _objective(metric: str, direction: str) -> Objective:
         if direction == one:
             return Objective(metric, one)
     raise Misuse(f"--mode {direction!r}: use min or max")
+
+
+def _initial(text: str) -> list[Config]:
+    """Configurations from a file.
+
+    Raises:
+        Misuse: There is none, or it holds something else.
+    """
+    if text.lstrip().startswith(("{", "[")):
+        raise Misuse("--initial takes a file: write the configurations to initial.json first")
+    return load_configs(text)
 
 
 def _earlier(given: str) -> str | EarlierStudy:

@@ -16,6 +16,7 @@ from bhpt.policies.study_predictor import predictor_named
 from bhpt.reports.phase import Phase, interrupted_text, phase_of
 from bhpt.reports.prediction import Interval, predict_study
 from bhpt.reports.progress import progress_of
+from bhpt.reports.worlds import is_spent
 from bhpt.storage import Address, Lease, read_store
 from bhpt.storage.gc_pause import without_gc
 from bhpt.study import State
@@ -205,7 +206,7 @@ def _phase(state: State, lease: Lease, alive: bool | None) -> tuple[Phase, str]:
         "held": f"held by {lease.holder}, which cannot be seen from here",
         "interrupted": interrupted_text(state),
         "paused": f"not running, {left} left",
-        "done": "done: the budget is spent",
+        "done": f"done: {'the budget is spent' if is_spent(state) else 'nothing is left to train'}",
     }
     return phase, texts[phase]
 

@@ -13,6 +13,7 @@ from bhpt.domain import Misuse
 from bhpt.storage import Address
 
 _GRACE_S = 1  # for open streams when it is stopped
+_LAST_PORT = 65535
 
 
 def serve(
@@ -60,8 +61,10 @@ def listen(host: str, port: int) -> socket.socket:
     """A socket that listens at an address.
 
     Raises:
-        Misuse: It cannot, because the port is taken or the address is not this machine's.
+        Misuse: It cannot: there is no such port, it is taken, or the address is not this machine's.
     """
+    if not 0 <= port <= _LAST_PORT:
+        raise Misuse(f"--port {port}: a port is a number from 0 to {_LAST_PORT}")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=128)

@@ -64,8 +64,8 @@ def _epoch(value: object, objective: Objective, where: str) -> EpochReport:
     metrics = {_name(name, where): _number(one, name, where) for name, one in value.items()}
     if objective.metric not in metrics:
         raise BadReport(
-            f"{where} gave {_names(metrics)} but no {objective.metric!r}: add it, or name another "
-            "metric for the study"
+            f"{where} gave {_names(metrics)} but no {objective.metric!r}: add it, or start a new "
+            "study with another metric (--metric NAME)"
         )
     return EpochReport(objective.to_loss(metrics[objective.metric]), metrics)
 

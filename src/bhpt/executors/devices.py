@@ -58,6 +58,8 @@ def share_devices(devices: Sequence[str], workers: int, each: float) -> list[tup
 
 
 def _require(there: int, needed: int, workers: int, each: float) -> None:
+    if not there:
+        raise Misuse("there is no GPU here that workers could have: leave out gpus_per_worker")
     if there < needed:
         raise Misuse(
             f"{counted(workers, 'worker')} with {each:g} GPU each would need {needed}, and there "

@@ -202,13 +202,13 @@ class RaySlot:
         if isinstance(came, NodeUnusable):
             self.unusable = Misuse(came.message)
             self.unusable.add_note(came.tail)
-            self.release()
+            self._retreat()
         elif came.version != (ours := version("bhpt")):
             self.unusable = Misuse(
                 f"node {came.host} has bhpt {came.version} and this driver {ours}: "
                 "install the same on both"
             )
-            self.release()
+            self._retreat()
         else:
             self._unpaid_s = came.start_s
             self._pause_s = _FIRST_PAUSE_S

@@ -60,17 +60,16 @@ def _plain(choice: object) -> object:
 
 
 def _range(key: str, sweep: RangeSweep) -> object:
-    """Whole numbers in steps, or a list with an order."""
+    """Whole numbers one after the other, or a list with an order."""
     values = list(_values(sweep))
     if not values:
         raise Misuse(f"{key}: this range has no values: let its end lie above its start")
     if len(values) > _MOST_VALUES:
         raise Misuse(f"{key}: this range has over {_MOST_VALUES} values: use interval() instead")
-    log = "log" in sweep.tags
     whole = all(isinstance(value, int) for value in values)
-    if whole and (log or sweep.step == 1) and len(values) > 1:
-        return {"min": min(values), "max": max(values), "log": log}
-    return {"ordered": sorted(values)}
+    if whole and sweep.step == 1 and len(values) > 1:
+        return {"min": min(values), "max": max(values), "log": "log" in sweep.tags}
+    return {"ordered": sorted(values)}  # no value between the steps, on whichever scale
 
 
 def _values(sweep: RangeSweep) -> Iterable[int | float]:

@@ -1,5 +1,6 @@
 """Optuna: the trials of its studies as curves, to learn from or to look at."""
 
+from pathlib import Path
 from typing import Any
 
 import optuna
@@ -41,15 +42,27 @@ def load_trials(place: str) -> tuple[Curves, list[dict[str, Any]]]:
         Misuse: There is no such study, or there are several and none is named.
     """
     where, _, name = place.partition("#")
+    file = _file_of(where)
+    if file is not None and not file.is_file():  # Optuna would make one
+        raise Misuse(f"there is no study of Optuna at {where!r}: no such file")
     storage: Any = where
     if "://" not in where:
         backend = optuna.storages.journal.JournalFileBackend(where)
         storage = optuna.storages.JournalStorage(backend)
-    try:
-        study = optuna.load_study(study_name=name or None, storage=storage)
-    except (KeyError, ValueError) as error:
-        raise Misuse(f"there is no study of Optuna at {place!r}: {error}") from error
-    return trials_of(study)
+    names = optuna.get_all_study_names(storage)
+    chosen = [one for one in names if one == name] if name else names
+    if len(chosen) != 1:
+        there = f"name one, {where}#STUDY: {', '.join(names)}" if names else "it has none"
+        raise Misuse(f"there is no study of Optuna at {place!r}: {there}")
+    return trials_of(optuna.load_study(study_name=chosen[0], storage=storage))
+
+
+def _file_of(where: str) -> Path | None:
+    """The file of a storage: a journal, or a database of SQLite; None if it is on a server."""
+    if "://" not in where:
+        return Path(where)
+    scheme, _, path = where.partition(":///")
+    return Path(path) if scheme.startswith("sqlite") and path else None
 
 
 def earlier_trials(source: Any) -> EarlierStudy:  # noqa: ANN401  # a place or an optuna.Study

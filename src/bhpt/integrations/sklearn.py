@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier  # type: ignore[import-untyped]
-from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
+from sklearn.exceptions import ConvergenceWarning, FitFailedWarning  # type: ignore[import-untyped]
 from sklearn.metrics import check_scoring  # type: ignore[import-untyped]
 from sklearn.model_selection import check_cv  # type: ignore[import-untyped]
 from sklearn.model_selection._search import BaseSearchCV  # type: ignore[import-untyped]
@@ -20,16 +20,18 @@ from sklearn.utils.multiclass import unique_labels  # type: ignore[import-untype
 
 from bhpt.domain.budget import Budget
 from bhpt.domain.errors import Misuse
-from bhpt.study.study import Study
+from bhpt.study.study import AskedUnit, Study
 
 _GROWING = "n_estimators"
 _ITERATING = "max_iter"
+_MOST_REFUSED = 10  # configurations, while none is taken: then the data are at fault
 
 
 class BudgetedSearchCV(BaseSearchCV):  # type: ignore[misc]
     """Finds the best hyper-parameters of an estimator within a hard budget.
 
-    What looks bad after a few steps is not trained on. It runs in this process; for several
+    What looks bad after a few steps is not trained on. A configuration that the estimator refuses
+    has no score and is passed over with a `FitFailedWarning`. It runs in this process; for several
     workers and studies that are kept, use `bhpt.tune`.
 
     Args:
@@ -47,8 +49,9 @@ class BudgetedSearchCV(BaseSearchCV):  # type: ignore[misc]
     Attributes:
         best_estimator_: Trained on all data, if `refit`.
         best_params_: The best configuration.
-        best_score_: Its mean score over the folds.
+        best_score_: Its mean score over the folds, the highest of all epochs.
         best_epoch_: After how many epochs it was seen.
+        cv_results_: As of `GridSearchCV`; a configuration has the score of its best epoch.
         curves_: The mean score after every epoch, for each configuration of `cv_results_`.
         spent_: How much of the budget was used.
     """
@@ -81,12 +84,13 @@ class BudgetedSearchCV(BaseSearchCV):  # type: ignore[misc]
         scorer = check_scoring(self.estimator, scoring=self.scoring)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         folds = _Folds(X, y, tuple(splitter.split(X, y)), _labels(self.estimator, y), params)
-        study = self._study()
+        study, fits = self._study(), _Fits(folds, scorer)
         models: dict[int, list[_Steps]] = {}
         while (unit := study.ask()) is not None:
             if unit.arm not in models:
                 models[unit.arm] = [self._new(unit.config) for _ in folds.splits]
-            study.tell(unit, [folds.step(models[unit.arm], scorer) for _ in range(unit.epochs)])
+            study.tell(unit, fits.scores(unit, models[unit.arm]))
+        fits.require_one()
         self.scorer_, self.multimetric_ = scorer, False
         self.n_splits_ = len(folds.splits)
         self._keep(study)
@@ -212,15 +216,53 @@ class _Steps:
             self.estimator.fit(X, y, **params)
 
 
+class _Fits:
+    """Trains units; what the estimator refuses has no score, as long as it takes others.
+
+    Args:
+        folds: The data.
+        scorer: Of an estimator and data.
+    """
+
+    def __init__(self, folds: _Folds, scorer: Callable[..., float]) -> None:
+        self._folds = folds
+        self._scorer = scorer
+        self._worked = False
+        self._refused: dict[int, Exception] = {}
+
+    def scores(self, unit: AskedUnit, models: Sequence[_Steps]) -> list[float]:
+        """The scores of a unit; NaN, with a warning, if its configuration is refused.
+
+        Raises:
+            Exception: The first error of the estimator, if it has refused many and taken none.
+        """
+        try:
+            scores = [self._folds.step(models, self._scorer) for _ in range(unit.epochs)]
+        except Exception as error:  # noqa: BLE001  # the boundary to any estimator
+            self._refused.setdefault(unit.arm, error)
+            if len(self._refused) >= _MOST_REFUSED:
+                self.require_one()
+            line = f"{unit.config} has no score: {type(error).__name__}: {error}"
+            warnings.warn(line, FitFailedWarning, stacklevel=3)
+            return [float("nan")] * unit.epochs
+        self._worked = True
+        return scores
+
+    def require_one(self) -> None:
+        """Raise the first error of the estimator if it has taken no configuration at all."""
+        if not self._worked and self._refused:
+            raise next(iter(self._refused.values()))
+
+
 def _labels(estimator: Any, y: Any) -> Any:  # noqa: ANN401  # scikit-learn's
     """All classes, which the first `partial_fit` of a classifier needs."""
     return unique_labels(y) if is_classifier(estimator) and y is not None else None
 
 
 def _results(study: Study, curves: list[list[float]]) -> dict[str, Any]:
-    """The last score of every configuration that was tried, in the form of `GridSearchCV`."""
+    """The best score of every configuration that was tried, in the form of `GridSearchCV`."""
     tried = list(study.state.tried)
-    scores = np.array([curve[-1] if curve else np.nan for curve in curves])
+    scores = np.array([_best(curve) for curve in curves])
     order = np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")
     ranks = np.empty(len(tried), np.int32)
     ranks[order] = np.arange(1, len(tried) + 1)
@@ -228,6 +270,11 @@ def _results(study: Study, curves: list[list[float]]) -> dict[str, Any]:
     names = dict.fromkeys(name for config in configs for name in config)
     columns = {f"param_{name}": [config.get(name) for config in configs] for name in names}
     return {"params": configs, "mean_test_score": scores, "rank_test_score": ranks, **columns}
+
+
+def _best(curve: list[float]) -> float:
+    """The highest finite score, NaN if there is none."""
+    return max((score for score in curve if np.isfinite(score)), default=float("nan"))
 
 
 def _curve(study: Study, arm: int) -> list[float]:

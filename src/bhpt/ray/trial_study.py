@@ -94,9 +94,7 @@ class TrialStudy:
     @property
     def is_over(self) -> bool:
         """Whether the budget is spent and nothing is in flight."""
-        step = self.state.plan.training.step
-        ledger = self.state.ledger
-        return not self.state.open and ledger.left < ledger.budget.rules.worth_a_session(step)
+        return not self.state.open and not self.state.can_pay
 
     def add(self, trial: str, config: Mapping[str, object]) -> bool:
         """Take a trial in, new or restored; says whether it is one more configuration.

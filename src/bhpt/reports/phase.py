@@ -3,11 +3,12 @@
 from typing import Literal
 
 from bhpt.domain.words import counted
+from bhpt.reports.progress import is_exhausted
 from bhpt.reports.worlds import is_spent
 from bhpt.study import State
 
 Phase = Literal["running", "held", "interrupted", "paused", "done"]
-"""With a driver that lives, or cannot be seen; left with units in flight, in good order, spent."""
+"""With a driver that lives, or cannot be seen; left with units in flight, in good order; over."""
 
 
 def phase_of(state: State, alive: bool | None) -> Phase:
@@ -21,7 +22,7 @@ def phase_of(state: State, alive: bool | None) -> Phase:
         return "held" if alive is None else "running"
     if state.open:
         return "interrupted"
-    return "done" if is_spent(state) else "paused"
+    return "done" if is_spent(state) or is_exhausted(state) else "paused"
 
 
 def interrupted_text(state: State) -> str:

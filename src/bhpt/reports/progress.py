@@ -73,10 +73,11 @@ class Progress:
         used: What is gone of it.
         promised: What units in flight have reserved.
         clock: Seconds for which the study has been running.
-        left_s: Seconds until the budget is spent, None if it is or that is not known yet.
+        left_s: Seconds until the budget is spent, None if the study is over or that is not known.
         best: The best so far; its `loss` is the value of the metric.
         config: The configuration that it was seen on.
-        final: The predicted best at the end of the budget, None if it is spent or not predicted.
+        final: The predicted best at the end of the budget, None if the study is over or nothing is
+            predicted.
         flights: What runs now.
         standings: The best arms, best first.
         tried: Arms that were trained.
@@ -115,7 +116,7 @@ def progress_of(
     """
     ledger = state.ledger if clock is None else state.ledger.at(clock)
     best, objective = state.best, state.plan.objective
-    over = is_spent(replace(state, ledger=ledger))
+    over = is_spent(replace(state, ledger=ledger)) or (not state.open and is_exhausted(state))
     predicted = None if over else predict(state)
     return Progress(
         budget=ledger.budget,

@@ -347,9 +347,7 @@ def look_at(state: State, amount: float) -> tuple[View, Prospects] | None:
 
 def is_spent(state: State) -> bool:
     """Whether the study is over: nothing is in flight, and what is left is not worth a session."""
-    ledger = state.ledger
-    least = ledger.budget.rules.worth_a_session(state.plan.training.step)
-    return not state.open and ledger.left < least
+    return not state.open and not state.can_pay
 
 
 def is_priced(state: State) -> bool:

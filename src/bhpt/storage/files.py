@@ -190,11 +190,16 @@ def create_file(file: Path, fill: Callable[[Engine], None]) -> None:
 
 
 def exists(file: object) -> Exists:
-    """The error for a study that exists already, or a folder in its place."""
+    """The error for a study that exists already, or for what else is in its place."""
     place = Path(str(file))
     if place.is_dir():
         return Exists(f"{file} is a folder: name a file in it, such as {place / 'net.db'}")
-    return Exists(f"{file} exists already: go on with `bhpt resume {file}` or name another file")
+    if place.exists() and not is_study_file(place):
+        return Exists(f"{file} exists already and is no study: name another file")
+    return Exists(
+        f"{file} exists already: go on with `bhpt resume {file}`, in Python with "
+        f'if_exists="resume", or name another file'
+    )
 
 
 def _fill(file: Path, fill: Callable[[Engine], None]) -> None:

@@ -156,8 +156,8 @@ class Reader(Closing):
     def identity(self) -> str:
         """Text that no other study has, wherever this one is kept and whatever its name.
 
-        A study of before identities were noted is known by its first event and the moment at
-        which that was written.
+        Where the log notes no identity, as in early versions, the first event and the moment at
+        which it was written stand for it.
 
         Raises:
             Damaged: The first event is missing.

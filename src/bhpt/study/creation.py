@@ -178,7 +178,7 @@ def _once(configs: list[Config]) -> list[Config]:
 
 
 def _refuse_nonsense(seed: int, training: Training) -> None:
-    """Refuse what a new study could not be run with; one of before is taken as it is.
+    """Refuse what a new study could not be run with; a stored one is taken as it is.
 
     Raises:
         Misuse: One of these.
@@ -212,8 +212,8 @@ def note_of_other_weights(plan: Plan) -> str | None:
     """One line if the study's policy has other weights by now than when the study was created.
 
     Args:
-        plan: The study's plan. Without a note of its weights, as in studies of before, nothing
-            can be said.
+        plan: The study's plan. Nothing can be said if it does not name its weights, as in logs
+            of early versions.
     """
     now = _networks(plan.policy)
     other = [name for name, digest in now.items() if plan.networks.get(name, digest) != digest]

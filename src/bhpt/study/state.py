@@ -131,6 +131,12 @@ class State:
         return self.plan.workers if self.session is None else self.session.workers
 
     @property
+    def can_pay(self) -> bool:
+        """Whether what is left of the budget is worth another session."""
+        least = self.ledger.budget.rules.worth_a_session(self.plan.training.step)
+        return self.ledger.left >= least
+
+    @property
     def flying(self) -> tuple[Attempt, ...]:
         """The attempts in flight, in the order decided."""
         return tuple(self.attempts[number] for number in self.open)

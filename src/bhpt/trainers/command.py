@@ -112,10 +112,17 @@ class CommandTrainer:
     def _check_count(self, count: int, work: Work) -> None:
         if count == work.trained:
             return
-        lines = f"lines `bhpt {work.objective.metric} ...`"
+        metric, hint = work.objective.metric, ""
+        lines = f"lines `bhpt {metric} ...`"
         if self.loss_regex is not None:
             lines = f"lines that match {self.loss_regex!r}"
-        raise BadReport(f"the command printed {count} {lines}, not BHPT_EPOCHS={work.trained}")
+        elif not count:
+            hint = f"; if it prints lines such as {metric}=0.5, add --loss-regex '{metric}=(\\S+)'"
+        if count > work.trained:
+            hint = "; pass it {epochs}, or {epochs_total} with {folder}"
+        raise BadReport(
+            f"the command printed {count} {lines}, not BHPT_EPOCHS={work.trained}{hint}"
+        )
 
     def drop(self, alive: object) -> None:
         """Nothing to do: no command lives on."""

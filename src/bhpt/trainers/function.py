@@ -12,6 +12,7 @@ more epochs are wanted. One that passes checkpoints is frozen and thawed; one th
 alive in its worker, and what is lost with the worker is trained again.
 """
 
+import inspect
 import os
 import shutil
 import sys
@@ -177,7 +178,11 @@ class FunctionRun:
     ) -> None:
         """The function's thread, to its end."""
         try:
-            function(config)
+            if inspect.isgenerator(function(config)):
+                raise BadReport(
+                    f"{self._name} returned a generator: hand over the generator function itself, "
+                    "or let it `yield from` that"
+                )
         except FunctionDropped:
             pass
         except BaseException as error:  # noqa: BLE001  # the worker's thread raises it

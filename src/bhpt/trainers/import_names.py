@@ -112,7 +112,8 @@ def _import_module(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(error.name + ".")):
             raise Misuse(
-                f"there is no module {name!r} in the current folder or among installed packages"
+                f"there is no module {name!r} in the current folder or among installed packages: "
+                "go to the folder with it first"
             ) from None
         raise
 

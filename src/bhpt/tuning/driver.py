@@ -15,6 +15,7 @@ from bhpt.domain import (
     Usage,
 )
 from bhpt.executors import Job, PlacingExecutor, Report, TrainerGone
+from bhpt.reports.progress import is_exhausted
 from bhpt.study import Busy, State
 from bhpt.study.attempts import Attempt
 from bhpt.study.deciding import PlannedUnit, next_unit
@@ -155,8 +156,7 @@ class Driver:
         """Whether a unit could be paid for, but no worker is there: nodes of a cluster may go."""
         if self._parts.executor.free or self._is_closing() or self.reached:
             return False
-        ledger = self.state.ledger
-        return ledger.left >= ledger.budget.rules.worth_a_session(self.state.plan.training.step)
+        return self.state.can_pay
 
     def _is_closing(self) -> bool:
         """Whether a unit that is started now would be asked to end at once."""
@@ -326,7 +326,10 @@ class Driver:
         self._tell(attempt.number)
         reason = hopeless(self.state)
         if reason is not None or (event.final and why.kind is FailureKind.IMPORT_FAILED):
-            error = TrainerBroken(f"the trainer does not work: {reason or why.message}")
+            error = TrainerBroken(
+                f"the trainer does not work: {reason or why.message}",
+                can_resume=not is_exhausted(self.state),
+            )
             error.add_note(why.tail)
             raise error
 

@@ -6,4 +6,12 @@ class Paused(RuntimeError):
 
 
 class TrainerBroken(RuntimeError):
-    """The trainer never works; its last lines are a note of the error."""
+    """The trainer never works; its last lines are a note of the error.
+
+    Attributes:
+        can_resume: Whether an arm is left that could train once the trainer is mended.
+    """
+
+    def __init__(self, message: str, can_resume: bool = True) -> None:
+        super().__init__(message)
+        self.can_resume = can_resume

@@ -61,13 +61,14 @@ class StudyFolder:
         a folder is taken if it is known to be this study's.
         """
         folder = cls.new(address, identity)
-        before = cls._of_before(address)
+        before = cls._of_early_versions(address)
         if before.root == folder.root or os.path.lexists(folder.root):
             return folder
         return before if before.is_of(identity, logged) else folder
 
     @classmethod
-    def _of_before(cls, address: Address) -> "StudyFolder":
+    def _of_early_versions(cls, address: Address) -> "StudyFolder":
+        """Beside the name by which the file was reached, or under the study's name."""
         if address.file is not None:
             return cls(address.file.with_name(f"{address.file.name}.files"))
         return cls(_SERVERS / _UNSAFE.sub("_", address.study))

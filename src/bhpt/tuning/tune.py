@@ -24,6 +24,7 @@ from bhpt.study import Keep, Study, Training, fold
 from bhpt.study.creation import first_events, planned_training, summarised
 from bhpt.study.new_study import new_study
 from bhpt.study.study import chosen_policy, policy_name
+from bhpt.study.whole_ends import note_of_whole_ends
 from bhpt.trackers import Tracker, find_tracker
 from bhpt.trainers.specs import TrainerSpec, check_names, spec_of, spec_to_json
 from bhpt.tuning.executor_choice import ExecutorChoice, executor_maker
@@ -192,7 +193,10 @@ def tune(
         fixed=fixed,
         earlier=tuple(_earlier(one) for one in learn_from),
     )
-    check_names(spec, fold(first).configs)
+    begun = fold(first)
+    check_names(spec, begun.configs)
+    if (line := note_of_whole_ends(begun.plan)) is not None:
+        hooks.note(line)
     address = Address.parse(study if study is not None else new_study(str(spec)))
     try:
         result = create(address, first, request, hooks)

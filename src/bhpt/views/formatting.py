@@ -14,6 +14,7 @@ from bhpt.reports.worlds import ends_text
 
 _BARS = "▁▂▃▄▅▆▇█"
 LOST = "LOST: it was saved, but has been damaged or removed since"  # a best model
+EXHAUSTED = "nothing is left to train"  # each arm is given up or at its last epoch
 
 
 def loss_text(loss: float) -> str:

@@ -232,6 +232,11 @@ def test_honesty_is_what_was_covered_and_the_median_ratio_of_gains() -> None:
     (found,) = honesty([*rows, kept(1.0, 0.9, 0.8, 1.0)])
     assert found.covered == 0.75
     assert found.ratio == pytest.approx(1.0)
+    assert str(found).endswith(
+        "75% of 90% intervals held, median of predicted over actual gain 1.00"
+    )
+    (flat,) = honesty([kept(1.0, 0.9, 0.8, 1.0)])
+    assert str(flat).endswith("100% of 90% intervals held, nothing was gained")
 
 
 @pytest.mark.slow

@@ -99,12 +99,30 @@ class _Improved(NamedTuple):
         passed: Whether arm k has had t units, [T + 1, K].
         u: Improvements, -1 where they are not known, [T + 1, K].
         cur: Of each arm now, 0 if untried, [K].
+        first: Of each arm after its first unit, 0 if untried, [K].
     """
 
     seen: Array
     passed: Array
     u: Array
     cur: Array
+    first: Array
+
+
+class _Spread(NamedTuple):
+    """How tried arms differ in `first` and in `cur`, in this order.
+
+    Attributes:
+        tried: How many there are.
+        mean: Of the tried arms, [2].
+        apart: What each lies from it, 0 if untried, [2, K].
+        squares: Sums of the squares of `apart`, [2].
+    """
+
+    tried: Array
+    mean: Array
+    apart: Array
+    squares: Array
 
 
 def past_of(xp: Xp, moment: Moment, near: Array) -> Past:
@@ -125,20 +143,14 @@ def past_of(xp: Xp, moment: Moment, near: Array) -> Past:
     cur, first, *before = improved / scale
     gained = cur - xp.array(before)
     passed = xp.arange(moment.q.shape[1])[:, None] <= xp.where(seen > 0, n, -1)
-    total, steps, tried = 1.0 * moment.total, 1.0 * n, seen.sum()
-    compared = xp.array([first, cur])
-    mean = (compared * seen).sum(axis=1) / xp.maximum(tried, TINY)
-    apart = (compared - mean[:, None]) * seen
-    squares = (apart**2).sum(axis=1)
-    top, have = cur.max(), 1.0 * (best > _NOTHING)
-    curves = _Improved(seen, passed, xp.where(passed, moment.q.T / scale, -1.0), cur)
+    curves = _Improved(seen, passed, xp.where(passed, moment.q.T / scale, -1.0), cur, first)
+    spread = _spread(xp, curves)
     rivals, better = _rivals(xp, n, curves)
-    spent, slow, fast = xp.array([steps, seen * (first < 0.05), seen * (first > 0.5)]).sum(axis=1)
-    count = xp.maximum(tried, 1.0)
-    logs = xp.log1p(xp.array([spent, tried, total])) / xp.array([6.0, 5.0, 6.0])
+    total, steps = 1.0 * moment.total, 1.0 * n
+    top, have, spent = cur.max(), 1.0 * (best > _NOTHING), steps.sum()
     return Past(
         seen=seen,
-        tried=tried,
+        tried=spread.tried,
         cur=cur,
         first=first,
         gained=gained[2],
@@ -147,51 +159,78 @@ def past_of(xp: Xp, moment: Moment, near: Array) -> Past:
         have=have,
         steps=steps,
         total=total,
-        apart=apart,
-        squares=squares,
+        apart=spread.apart,
+        squares=spread.squares,
         spent=spent,
         arms={
             "log_units": xp.log1p(steps) / 4.0,
             "units_share": steps / total,
             "log_plateau": _plateau(xp, curves),
-            **_standing(xp, curves, first, gained, top),
+            **_standing(xp, curves, gained, top),
             **rivals,
-            **_neighbours(xp, near, seen, apart),
+            **_neighbours(xp, near, seen, spread.apart),
         },
         study={
             "any_improvement": have,
-            "log_spent": logs[0],
-            "log_tried": logs[1],
-            "log_full_units": logs[2],
-            "mean_improvement": mean[1],
-            "mean_first_improvement": mean[0],
-            "deviation_of_first_improvement": xp.sqrt(squares[0] / xp.maximum(tried, TINY)),
-            "log_gap_to_second": _log_gap(xp, top - xp.where(cur < top - TINY, cur, 0.0).max()),
-            "share_slow_start": slow / count,
-            "share_fast_start": fast / count,
             "longest_share": (steps * moment.exists).max() / total,
+            **_study(xp, curves, spread, spent, total),
         },
     )
 
 
-def _standing(xp: Xp, s: _Improved, first: Array, gained: Array, top: Array) -> Named:
+def _spread(xp: Xp, s: _Improved) -> _Spread:
+    """How tried arms differ."""
+    tried = s.seen.sum()
+    compared = xp.array([s.first, s.cur])
+    mean = (compared * s.seen).sum(axis=1) / xp.maximum(tried, TINY)
+    apart = (compared - mean[:, None]) * s.seen
+    return _Spread(tried, mean, apart, (apart**2).sum(axis=1))
+
+
+def _study(xp: Xp, s: _Improved, spread: _Spread, spent: Array, total: Array) -> Named:
+    """How much was spent, and how the tried arms have begun and stand, all of them together.
+
+    Args:
+        xp: NumPy or JAX's twin of it.
+        s: Improvements.
+        spread: How tried arms differ.
+        spent: Units of all arms.
+        total: T.
+    """
+    tried, mean, _, squares = spread
+    logs = xp.log1p(xp.array([spent, tried, total])) / xp.array([6.0, 5.0, 6.0])
+    slow, fast = xp.array([s.seen * (s.first < 0.05), s.seen * (s.first > 0.5)]).sum(axis=1)
+    count, top = xp.maximum(tried, 1.0), s.cur.max()
+    return {
+        "log_spent": logs[0],
+        "log_tried": logs[1],
+        "log_full_units": logs[2],
+        "mean_improvement": mean[1],
+        "mean_first_improvement": mean[0],
+        "deviation_of_first_improvement": xp.sqrt(squares[0] / xp.maximum(tried, TINY)),
+        "log_gap_to_second": _log_gap(xp, top - xp.where(s.cur < top - TINY, s.cur, 0.0).max()),
+        "share_slow_start": slow / count,
+        "share_fast_start": fast / count,
+    }
+
+
+def _standing(xp: Xp, s: _Improved, gained: Array, top: Array) -> Named:
     """How far each arm has come, beside the best, and how fast it improves.
 
     Args:
         xp: NumPy or JAX's twin of it.
         s: Improvements.
-        first: u after the first unit, [K].
         gained: Since the unit before, in the last quarter and in the second half, [3, K].
         top: The highest u.
     """
-    below_top, below_first = _log_gap(xp, xp.array([1.0 - s.cur, first.max() - first]))
+    below_top, below_first = _log_gap(xp, xp.array([1.0 - s.cur, s.first.max() - s.first]))
     gains = _log_gap(xp, gained) * s.seen
     return {
         "tried": s.seen,
         "is_best": (s.cur >= top - TINY) * s.seen,
         "improvement": s.cur,
         "log_gap_to_best": below_top,
-        "first_improvement": first,
+        "first_improvement": s.first,
         "log_gap_to_best_first": below_first * s.seen,
         "log_gain_last_unit": gains[0],
         "log_gain_last_quarter": gains[1],

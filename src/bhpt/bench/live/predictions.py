@@ -69,6 +69,14 @@ class Honesty:
     ratio: float
     predictions: int
 
+    def __str__(self) -> str:
+        """One line for a person."""
+        gained = f"median of predicted over actual gain {self.ratio:.2f}"
+        return (
+            f"{self.policy}: {self.predictions} predictions of its end, {self.covered:.0%} of 90% "
+            f"intervals held, {'nothing was gained' if np.isnan(self.ratio) else gained}"
+        )
+
 
 def honesty(rows: list[KeptPrediction]) -> list[Honesty]:
     """How good predictions were, by policy."""

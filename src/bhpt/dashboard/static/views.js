@@ -18,6 +18,8 @@ bhpt.views = (() => {
     return element;
   };
 
+  const sentence = (text) => text[0].toUpperCase() + text.slice(1);
+
   const cell = (value) => (typeof value === "number" ? number(value, 5) : value === null || value === undefined ? "" : setting(value));
 
   const table = ({ caption, columns, rows }) => {
@@ -119,7 +121,7 @@ bhpt.views = (() => {
 
     draw(study) {
       const { overview, final } = study;
-      const spent = !final && study.phase === "done";
+      const over = !final && study.phase === "done" ? study.phaseText.replace("done: ", "") : "";
       this.cards.replaceChildren(
         card(`Best ${overview.metric} so far`,
           make("p", { class: "big good" }, number(overview.best, 5)),
@@ -133,12 +135,12 @@ bhpt.views = (() => {
           make("p", { class: "soft" }, `${overview.tried} of ${overview.candidates} configurations tried, ${overview.units} units, `
             + `${overview.failures ? `${overview.failures} stopped or failed, ` : ""}${duration(overview.clock)}`),
           overview.failures ? make("a", { href: "#timeline" }, "What failed?") : null),
-        card(spent ? "The budget is spent" : "Predicted at the end",
-          spent ? null : make("p", { class: "big" }, final ? number(final.middle) : "not known yet"),
+        card(over ? sentence(over) : "Predicted at the end",
+          over ? null : make("p", { class: "big" }, final ? number(final.middle) : "not known yet"),
           final ? make("p", { class: "soft" }, number(final.low) === number(final.high) ? "no gain in sight"
             : `90% interval: ${number(final.low)} to ${number(final.high)}`) : null,
-          spent ? null : make("p", { class: "soft" }, overview.mode === "min" ? "lower is better" : "higher is better"),
-          this.advice ? make("p", {}, `${this.advice[0].toUpperCase()}${this.advice.slice(1)}. `, make("a", { href: "#forecast" }, "More budget?")) : null),
+          over ? null : make("p", { class: "soft" }, overview.mode === "min" ? "lower is better" : "higher is better"),
+          this.advice ? make("p", {}, `${sentence(this.advice)}. `, make("a", { href: "#forecast" }, "More budget?")) : null),
         card("The last decision",
           overview.last_attempt === null ? make("p", { class: "soft" }, "No unit was started yet.")
             : make("p", { class: "quote" }, overview.last_why),
