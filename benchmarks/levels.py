@@ -26,7 +26,12 @@ LEARNS = -0.1  # an end above this, relative to an untrained model, is of an arm
 
 
 def told(task: Task) -> FloatArray | None:
-    """Coefficients of level and fall for ends and predictions, ranks of both, [6]; None if few."""
+    """Coefficients of level and fall for ends and predictions, ranks of both, [6]; None if few.
+
+    Losses that begin at or below zero have no logarithms relative to where they begin: none either.
+    """
+    if task.untrained <= 0:
+        return None
     losses = np.where(np.isfinite(task.losses), task.losses, task.untrained)
     lowest = np.minimum.accumulate(np.minimum(losses, task.untrained), axis=1)
     seen, half = UNITS * task.unit, UNITS // 2 * task.unit

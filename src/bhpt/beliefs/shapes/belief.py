@@ -176,22 +176,11 @@ class ShapeBelief:
         setting: ShapeSetting,
     ) -> ShapePosterior:
         """All arms' futures for one setting."""
-        study, seen = setting.study, len(view.curves.visited)
-        told = rows.first(seen)
+        study, told = setting.study, rows.first(len(view.curves.visited))
         weights, messages = self._messages(told, study)
         likeness = self._likeness_to_visited(view, setting.hypers)
-        joint = asymptotes.condition(
-            self.structure,
-            setting.hypers,
-            view.features,
-            view.curves.visited,
-            messages.information,
-            messages.gamma,
-            likeness=likeness,
-        )
-        own = by_shape(
-            rows, study.size, *_without_own(joint, messages, visited, seen), self.telling
-        )
+        joint = self._joint_ends(view, setting.hypers, messages, likeness)
+        own = by_shape(rows, study.size, *_without_own(joint, messages, visited), self.telling)
         shares = shape_priors(
             view,
             self.studies.kinds[study.kind],
@@ -216,6 +205,20 @@ class ShapeBelief:
             reached=reached,
             asymptotes=joint,
             changing=self.changing,
+        )
+
+    def _joint_ends(
+        self, view: View, hypers: Hypers, messages: Messages, likeness: FloatArray
+    ) -> Asymptotes:
+        """The ends of all arms given all messages; likeness is that to the visited ones, [K, V]."""
+        return asymptotes.condition(
+            self.structure,
+            hypers,
+            view.features,
+            view.curves.visited,
+            messages.information,
+            messages.gamma,
+            likeness=likeness,
         )
 
     def _messages(self, rows: ShapeRows, study: StudySetting) -> tuple[FloatArray, Messages]:
@@ -409,10 +412,14 @@ def _reached(view: View, scaled: Scaled) -> FloatArray:
 
 
 def _without_own(
-    joint: Asymptotes, messages: Messages, visited: IntArray, seen: int
+    joint: Asymptotes, messages: Messages, visited: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """m̄ and v̄ of every row: its end as the other arms alone have it, [V] and [V]."""
+    """m̄ and v̄ of every row: its end as the other arms alone have it, [V] and [V].
+
+    Rows without a message, those of arms whose first unit is in flight, come last.
+    """
     mean, variance = joint.mean[visited], joint.variance[visited]
+    seen = len(messages.information)
     own, precision = messages.information, 1 / variance[:seen]
     rest = np.maximum(precision - own, 1e-9 * precision)
     mean[:seen] = (mean[:seen] * precision - messages.gamma) / rest

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bhpt.beliefs.interface import GaussianBelief
 from bhpt.bench.baselines.truth import paper_or_true_belief
 from bhpt.bench.catalogue import load
 from bhpt.bench.figure_style import panels, style_of
@@ -74,19 +75,20 @@ class ActionValueMoment:
 def find_moment() -> ActionValueMoment:
     """The exploring step of one run at which both of the areas that make Q are largest."""
     task = load(SYNTHETIC, _SEED)
-    run = simulate(task, Bhpt(paper_or_true_belief(task.truth)), _BUDGET, _SEED)
+    belief = paper_or_true_belief(task.truth)
+    run = simulate(task, Bhpt(belief), _BUDGET, _SEED)
     curves = curves_seen(task, run)
     moments = []
     for step, arm in enumerate(run.arms.tolist(), start=1):
         view = task.view(curves.first(step - 1), _BUDGET - step + 1, _SEED)
-        moment = _moment(step, view)
+        moment = _moment(step, view, belief)
         if step >= _EARLIEST and moment.rival == arm:
             moments.append(moment)
     return max(moments, key=lambda m: min(m.worth[m.top], m.worth[m.rival]))
 
 
-def _moment(step: int, view: View) -> ActionValueMoment:
-    mixture = paper_or_true_belief(load(SYNTHETIC, _SEED).truth).condition(view)
+def _moment(step: int, view: View, belief: GaussianBelief) -> ActionValueMoment:
+    mixture = belief.condition(view)
     horizon = horizon_epochs(view, view.horizon)
     ends = mixture.ends(horizon)
     values = action_values(mixture, horizon)

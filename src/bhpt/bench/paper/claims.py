@@ -4,7 +4,7 @@ A claim about an order of two methods holds where the 95% interval of their diff
 claimed side, fails where it lies on the other, and is open in between.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -26,7 +26,12 @@ SLOW_LONG = "arch2_cifar10@6"  # the same with units as long as the paper's
 _SAME = 0.02  # regrets that differ by less are about the same
 _ROUNDING = 0.0005  # smaller differences count as equal
 _PAPER_SECONDS = {"bhpt": 11.89, "hyperband": 0.01, "gp-ei": 0.40, "rollout": 1007.06}
+_MORE_THAN_NOTHING = 0.05  # a hit rate or a share that changes by less stays where it is
+_NAMED = 6  # cells of a claim that are named
 TIMED_BUDGET = 100
+
+SharesByBudget = dict[int, dict[int, float]]
+"""Share of a family by seed, by budget, the smallest first."""
 
 
 def judge(collected: Collected) -> list[PaperClaim]:
@@ -135,36 +140,36 @@ def _lowest(
     policies: tuple[str, ...] = PRINTED,
 ) -> PaperClaim:
     """Compare the better of BHPT and BHPT-ε with the best rival, at every budget."""
-    cells, ahead, behind = 0, 0, 0
-    surely: list[str] = []
-    perhaps: list[str] = []
-    for task in tasks:
-        present = [r for r in rivals if evidence.has(task, r)]
-        for budget in evidence.budgets(task, *policies, *present) if present else ():
-            ours = _best(evidence, task, budget, policies)
-            theirs = _best(evidence, task, budget, present)
-            gap = evidence.difference(task, ours, theirs, budget)
-            cells += 1
-            ahead += gap.below
-            behind += gap.above
-            if gap.mean > _ROUNDING:
-                where = f"B={budget}" if len(tasks) == 1 else f"{task} B={budget}"
-                (surely if gap.above else perhaps).append(
-                    f"{where} behind {theirs} by {gap.text()}"
-                )
-    if not cells:
+    gaps = list(_against_the_best(evidence, tasks, rivals, policies))
+    if not gaps:
         return PaperClaim(says, "", "not run")
+    ahead, behind = sum(gap.below for _, gap in gaps), sum(gap.above for _, gap in gaps)
     measured = (
-        f"{cells} cells: surely ahead of the best other in {ahead}, surely behind in {behind}"
+        f"{len(gaps)} cells: surely ahead of the best other in {ahead}, surely behind in {behind}"
     )
-    lost = surely + perhaps
+    lost = [(where, gap) for where, gap in gaps if gap.mean > _ROUNDING]
+    lost.sort(key=lambda cell: not cell[1].above)  # those that are sure first
     if lost:
-        measured += "; " + "; ".join(lost[:6]) + (" …" if len(lost) > 6 else "")
+        named = [f"{where} by {gap.text()}" for where, gap in lost[:_NAMED]]
+        measured += "; " + "; ".join(named) + (" …" if len(lost) > _NAMED else "")
     if not ahead and not behind:
         return PaperClaim(says, measured, "open")
     if not lost:
         return PaperClaim(says, measured, "holds")
     return PaperClaim(says, measured, "does not hold" if behind > ahead else "partly")
+
+
+def _against_the_best(
+    evidence: PaperEvidence, tasks: Sequence[str], rivals: Sequence[str], policies: Sequence[str]
+) -> Iterator[tuple[str, MeanInterval]]:
+    """Every cell in words, and the regret of the best policy there less that of the best rival."""
+    for task in tasks:
+        present = [r for r in rivals if evidence.has(task, r)]
+        for budget in evidence.budgets(task, *policies, *present) if present else ():
+            ours = _best(evidence, task, budget, policies)
+            theirs = _best(evidence, task, budget, present)
+            where = f"B={budget}" if len(tasks) == 1 else f"{task} B={budget}"
+            yield f"{where} behind {theirs}", evidence.difference(task, ours, theirs, budget)
 
 
 def _best(evidence: PaperEvidence, task: str, budget: int, policies: Sequence[str]) -> str:
@@ -208,7 +213,7 @@ def trend(evidence: PaperEvidence, metric: str, *, rising: bool, says: str) -> P
         arrow = " → ".join(f"{mean:.2f}" for mean in means)
         parts.append(f"{policy} {arrow}")
         change = means[-1] - means[0]
-        right.append(change > 0.05 if rising else change < -0.05)
+        right.append((change if rising else -change) > _MORE_THAN_NOTHING)
     verdict: ClaimVerdict = "holds" if all(right) else "partly" if any(right) else "does not hold"
     measured = f"B = {', '.join(map(str, budgets))}: {'; '.join(parts)}"
     return PaperClaim(f"{says} (synthetic; BHPT and BO)", measured, verdict)
@@ -288,27 +293,40 @@ def slow_family(
     }
     if min(map(len, found.values())) < 2:
         return PaperClaim(says, "", "not run")
-    parts, rises = [], {}
-    for policy, by_budget in found.items():
-        means = [interval(np.array(list(by_budget[b].values()))) for b in by_budget]
-        parts.append(f"{policy} " + _listed(list(by_budget), means, digits=2))
-        rises[policy] = means[-1].mean - means[0].mean
     steps = [_seed_by_seed(one, other) for one, other in pairwise(found[ours].values())]
+    parts = [f"{policy} {_shares_listed(by_budget)}" for policy, by_budget in found.items()]
     parts.append(f"steps of {ours} " + ", ".join(step.text(2, signed=True) for step in steps))
     parts += [
         f"B = {budget}, where none can have more than {most / budget:.2f}: "
-        + interval(np.array(list(seeds.values()))).text(2)
+        + _over_seeds(seeds).text(2)
         for budget, seeds in everywhere[ours].items()
         if budget > most
     ]
     measured = f"share on {group} of {task}: " + "; ".join(parts)
-    if rises[ours] <= 0:
+    rise, other = _rise(found[ours]), _rise(found["hyperband"])
+    if rise <= 0:
         return PaperClaim(says, measured, "does not hold")
     first, *_, last = found[ours].values()
     surely = _seed_by_seed(first, last).above
-    good = rises[ours] > 0.05 and rises[ours] > rises["hyperband"]
+    good = surely and rise > max(_MORE_THAN_NOTHING, other)
     falls = any(step.below for step in steps)
-    return PaperClaim(says, measured, "holds" if good and surely and not falls else "partly")
+    return PaperClaim(says, measured, "holds" if good and not falls else "partly")
+
+
+def _shares_listed(by_budget: SharesByBudget) -> str:
+    """Mean share at every budget in words."""
+    return _listed(list(by_budget), [_over_seeds(s) for s in by_budget.values()], digits=2)
+
+
+def _rise(by_budget: SharesByBudget) -> float:
+    """Mean share with the largest budget less that with the smallest."""
+    first, *_, last = by_budget.values()
+    return _over_seeds(last).mean - _over_seeds(first).mean
+
+
+def _over_seeds(by_seed: dict[int, float]) -> MeanInterval:
+    """Mean of a number by seed."""
+    return interval(np.array(list(by_seed.values())))
 
 
 def family_units(task: str, group: str) -> int:
@@ -317,11 +335,9 @@ def family_units(task: str, group: str) -> int:
     return table.groups.count(group) * -(-table.epochs // table.unit)
 
 
-def _shares(
-    shares: Sequence[GroupShare], task: str, group: str, policy: str
-) -> dict[int, dict[int, float]]:
+def _shares(shares: Sequence[GroupShare], task: str, group: str, policy: str) -> SharesByBudget:
     """Share by seed, by budget."""
-    found: dict[int, dict[int, float]] = {}
+    found: SharesByBudget = {}
     for s in shares:
         if (s.run.task, s.group, s.run.policy) == (task, group, policy):
             found.setdefault(s.run.budget, {})[s.run.seed] = s.share

@@ -1,6 +1,6 @@
 """Write the report of an evaluation: figures, tables, CSV files, paper.html."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,13 +8,17 @@ from bhpt.bench import figures
 from bhpt.bench.figure_style import in_order, save
 from bhpt.bench.paper import action_value, tables
 from bhpt.bench.paper.claim import PaperClaim
-from bhpt.bench.paper.claims import TIMED_BUDGET, judge, timings
+from bhpt.bench.paper.claims import TIMED_BUDGET, Timing, judge, timings
 from bhpt.bench.paper.evidence import PaperEvidence
 from bhpt.bench.paper.page import SavedFigure, Section, page
 from bhpt.bench.paper.plan import SYNTHETIC, Collected, optima
+from bhpt.bench.table import ResultRow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    Drawn = tuple[SavedFigure, Figure | None]
+    """What is said of a figure, and the figure; None where no row is there to draw."""
 
 
 def write_report(collected: Collected, out: Path, command: str) -> list[PaperClaim]:
@@ -27,26 +31,11 @@ def write_report(collected: Collected, out: Path, command: str) -> list[PaperCla
         if figure is not None:
             save(figure, folder, about.name)
             drawn.append(about)
-    evidence = PaperEvidence(collected.rows)
-    timed = timings(evidence, in_order(row.run.policy for row in collected.rows))
+    timed = timings(PaperEvidence(collected.rows), in_order(r.run.policy for r in collected.rows))
     tables.write_summary(collected.rows, data / "summary.csv")
     tables.write_records(claims, data / "claims.csv")
     tables.write_records(timed, data / "decision_times.csv")
-    sections = [
-        Section(
-            "Decision times",
-            f"Seconds spent deciding in one run of B = {TIMED_BUDGET} on the synthetic task, one "
-            "thread; the paper's numbers beside ours.",
-            tables.timing_table(timed),
-        ),
-        Section("Methods by property", "", tables.properties_table()),
-        Section(
-            "Runs of every cell",
-            "Seeds, with the budgets that have so many; empty where a method did not run.",
-            tables.seeds_table(collected.rows),
-        ),
-        *_tables(collected),
-    ]
+    sections = list(_sections(collected, timed))
     text = page(command, about_run(collected), claims, drawn, sections, folder)
     (out / "paper.html").write_text(text)
     return claims
@@ -81,9 +70,18 @@ def about_run(collected: Collected) -> list[str]:
     return lines
 
 
-def draw(collected: Collected, data: Path) -> "Iterator[tuple[SavedFigure, Figure | None]]":
+def draw(collected: Collected, data: Path) -> "Iterator[Drawn]":
     """Every figure of the paper, in its order."""
-    rows = collected.rows
+    yield from _on_synthetic(collected.rows)
+    yield from _on_real(collected, collected.real, "real", "")
+    yield from _on_real(collected, collected.long, "long", " with units as long as the paper's")
+    yield from _families(collected)
+    yield from _variants(collected.rows)
+    yield _action_value(data)
+
+
+def _on_synthetic(rows: Sequence[ResultRow]) -> "Iterator[Drawn]":
+    """Regret, hits and share on the synthetic sets."""
     yield (
         SavedFigure(
             "Regret over the budget",
@@ -108,9 +106,10 @@ def draw(collected: Collected, data: Path) -> "Iterator[tuple[SavedFigure, Figur
         ),
         figures.share(rows, SYNTHETIC),
     )
-    yield from _on_real(collected, collected.real, "real", "")
-    yield from _on_real(collected, collected.long, "long", " with units as long as the paper's")
-    yield from _families(collected)
+
+
+def _variants(rows: Sequence[ResultRow]) -> "Iterator[Drawn]":
+    """BHPT without its rule to commit, and with sampled hyper-parameters."""
     yield (
         SavedFigure(
             "The exhaustion rule left out",
@@ -127,22 +126,24 @@ def draw(collected: Collected, data: Path) -> "Iterator[tuple[SavedFigure, Figur
         ),
         figures.sampled(rows, SYNTHETIC),
     )
+
+
+def _action_value(data: Path) -> "Drawn":
+    """One step of a run; its numbers are written to `data`."""
     moment = action_value.find_moment()
     action_value.write_csv(moment, data / "action_value.csv")
-    yield (
-        SavedFigure(
-            "The action value at one step",
-            "Left: Q[a] is the lowest mean μ¹ less what the red tail below it promises, Q[ĉ] is μ¹ "
-            "less what the blue tail above the runner-up μ² threatens. Then all leading arms.",
-            "action_value",
-        ),
-        action_value.draw(moment),
+    about = SavedFigure(
+        "The action value at one step",
+        "Left: Q[a] is the lowest mean μ¹ less what the red tail below it promises, Q[ĉ] is μ¹ "
+        "less what the blue tail above the runner-up μ² threatens. Then all leading arms.",
+        "action_value",
     )
+    return about, action_value.draw(moment)
 
 
 def _on_real(
     collected: Collected, tasks: tuple[str, ...], name: str, units: str
-) -> "Iterator[tuple[SavedFigure, Figure | None]]":
+) -> "Iterator[Drawn]":
     """Loss and regret on the real tasks, with either kind of units."""
     yield (
         SavedFigure(
@@ -163,7 +164,7 @@ def _on_real(
     )
 
 
-def _families(collected: Collected) -> "Iterator[tuple[SavedFigure, Figure | None]]":
+def _families(collected: Collected) -> "Iterator[Drawn]":
     """One figure for the slow family of the architecture tasks."""
     groups = sorted({share.group for share in collected.shares})
     group = "resnet" if "resnet" in groups else groups[0] if groups else ""
@@ -178,8 +179,20 @@ def _families(collected: Collected) -> "Iterator[tuple[SavedFigure, Figure | Non
     )
 
 
-def _tables(collected: Collected) -> Iterator[Section]:
-    """Regret of every method on every task."""
+def _sections(collected: Collected, timed: Sequence[Timing]) -> Iterator[Section]:
+    """The tables of the page: times, properties, runs, and regret of every method on every task."""
+    yield Section(
+        "Decision times",
+        f"Seconds spent deciding in one run of B = {TIMED_BUDGET} on the synthetic task, one "
+        "thread; the paper's numbers beside ours.",
+        tables.timing_table(timed),
+    )
+    yield Section("Methods by property", "", tables.properties_table())
+    yield Section(
+        "Runs of every cell",
+        "Seeds, with the budgets that have so many; empty where a method did not run.",
+        tables.seeds_table(collected.rows),
+    )
     for task in (SYNTHETIC, *collected.scope.all_tasks):
         note = "Mean ± standard error over seeds; the lowest of each column in bold."
         yield Section(
