@@ -38,7 +38,7 @@ from bhpt.spaces.tokens import column
 EXPERTS = ("reader", "documented", "middle", "earlier")
 """The experts, in their order."""
 _PRIOR_MEAN = np.array([0.90, 0.05, 0.05, 0.00])
-_PRIOR_DEVIATION = np.array([0.35, 0.15, 0.10, 0.50])
+_PRIOR_DEVIATION = np.array([0.35, 0.15, 0.10, 0.25])
 _READER, _EARLIER = EXPERTS.index("reader"), EXPERTS.index("earlier")
 _EARLIER_ALONE = 0.60  # the weight of earlier studies where networks know nothing
 _TOLD = 0.17  # deviation of the ranks that three studies of a space usually expect
