@@ -16,7 +16,7 @@ Networks and earlier studies both expect ranks that come true on average, so the
 arms further apart knows more, and it leads from the start. Where names mean nothing to the
 networks these are the earlier studies, where they are well known the networks:
 
-    m_networks = 0.9 p,   m_earlier = 0.6 (1 - p),   p = v_n⁴ / (v_n⁴ + v_e⁴)
+    m_networks = 0.9 p,   m_earlier = 0.6 (1 - p),   p = v_n⁸ / (v_n⁸ + v_e⁸)
 
 What earlier studies expect lies close together, since they know little of each arm. It is spread
 to ranks before it is weighed (`from_ranks`), to all of them where its deviation is what three
@@ -42,7 +42,7 @@ _PRIOR_DEVIATION = np.array([0.35, 0.15, 0.10, 0.25])
 _READER, _EARLIER = EXPERTS.index("reader"), EXPERTS.index("earlier")
 _EARLIER_ALONE = 0.60  # the weight of earlier studies where networks know nothing
 _TOLD = 0.17  # deviation of the ranks that three studies of a space usually expect
-_SHARPNESS = 4  # of p: how soon the one that knows more leads alone
+_SHARPNESS = 8  # of p: how soon the one that knows more leads alone
 _NOISE = 0.25  # deviation of what an arm shows from what experts expected, in ranks
 _MOST = np.array([1.5, 1.0, 1.0, 1.5])  # no expert is trusted more than this
 _LATER = 3  # arms that must have come further than the first unit before that counts
