@@ -45,7 +45,9 @@ def test_without_evidence_weights_are_the_prior() -> None:
     np.testing.assert_allclose(experts.weights(said, [empty]), experts._PRIOR_MEAN)
 
 
-@pytest.mark.parametrize(("by_names", "share"), [(1.0, 1 / 2), (0.5, 1 / 65537), (2.0, 65536 / 65537)])
+@pytest.mark.parametrize(
+    ("by_names", "share"), [(1.0, 1 / 2), (0.5, 1 / 65537), (2.0, 65536 / 65537)]
+)
 def test_of_names_and_earlier_studies_the_one_leads_that_tells_arms_apart(
     by_names: float, share: float
 ) -> None:
