@@ -36,6 +36,7 @@ from bhpt.spaces import encode_tokens
 from bhpt.spaces.ranges import Range, infer_ranges
 
 _STUDIES, _ARMS, _EARLIER_UNITS = 3, 100, 100
+_DRAWS = 2000  # of studies, for the interval of a ratio
 _TRUE = ("true", "own truth")  # columns of true ranks: in the three tasks, in the judged one
 
 
@@ -133,7 +134,11 @@ def drawn(names: Sequence[str], judged: str, seed: int) -> list[tuple[str, int]]
 
 
 def measured(
-    setting: Setting, judged: Sequence[str], names: Sequence[str], other: Sequence[str], seeds: int
+    setting: Setting,
+    judged: Sequence[str],
+    names: Sequence[str],
+    other: Sequence[str],
+    seeds: Sequence[int],
 ) -> dict[str, FloatArray]:
     """Regrets of the judged studies: without earlier ones, with them, exchanged, turned, others.
 
@@ -142,14 +147,14 @@ def measured(
         judged: Tasks to tune.
         names: Tasks of the same space.
         other: Tasks of another one, three at least; none leaves that column out.
-        seeds: Studies of each judged task.
+        seeds: Of the studies of each judged task.
     """
     study = cache(setting.study)
     found: dict[str, list[float]] = {
         column: [] for column in ("without", "with", "exchanged", "turned", "another", *_TRUE)
     }
     for name in judged:
-        for seed in range(seeds):
+        for seed in seeds:
             table = setting.table(name, seed)
 
             def expects(
@@ -182,6 +187,19 @@ def _exchanged(ranks: FloatArray, seed: int) -> FloatArray:
     return np.random.default_rng((seed, 13)).permutation(ranks)
 
 
+def ratio_interval(regrets: FloatArray, base: FloatArray) -> tuple[float, float]:
+    """95% of how the ratio of two means would be over studies drawn again, in pairs.
+
+    Args:
+        regrets: Of the studies, [S].
+        base: Of the same studies without earlier ones, [S].
+    """
+    drawn_again = np.random.default_rng(0).integers(0, len(base), (_DRAWS, len(base)))
+    ratios = regrets[drawn_again].mean(axis=1) / base[drawn_again].mean(axis=1)
+    low, high = np.quantile(ratios, (0.025, 0.975))
+    return float(low), float(high)
+
+
 def parser() -> argparse.ArgumentParser:
     """The options."""
     root = argparse.ArgumentParser(prog="python -m benchmarks.earlier_studies", description=__doc__)
@@ -194,6 +212,7 @@ def parser() -> argparse.ArgumentParser:
     root.add_argument("--truth", action="store_true", help="what true ranks would give, too")
     root.add_argument("--units", type=int, default=20, help="of each judged study")
     root.add_argument("--seeds", type=int, default=8, help="studies of each judged task")
+    root.add_argument("--first", type=int, default=0, help="the first seed")
     root.add_argument("--policy", default="default:benchmarks/policy/held_out")
     return root
 
@@ -207,12 +226,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     other = [name for name in options.other.split(",") if name]
     setting = Setting(options.data, options.policy, options.units, options.names, options.truth)
-    found = measured(setting, judged, pool, other, options.seeds)
+    seeds = range(options.first, options.first + options.seeds)
+    found = measured(setting, judged, pool, other, seeds)
     base = found["without"]
     for column, regrets in found.items():
         part = regrets.mean() / base.mean()
+        low, high = ratio_interval(regrets, base)
         apart = interval(regrets - base).text(4, signed=True)
-        print(f"{column:9s} {regrets.mean():.4f}, {part:.2f} of that without ({apart})")
+        print(
+            f"{column:9s} {regrets.mean():.4f}, {part:.2f} ({low:.2f} to {high:.2f})"
+            f" of that without ({apart})"
+        )
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 
 from bhpt.beliefs.earlier_studies import (
     MOST_ARMS,
@@ -87,7 +88,9 @@ def test_narrower_wider_and_shifted_ranges_are_of_the_same_hyper_parameter(
 
 
 def test_little_is_said_far_from_everything_that_was_tried() -> None:
-    near = EarlierStudy(tuple({"p1": 1e-3 * (1 + k / 99)} for k in range(20)), (0.4,) * 20)
+    values = np.geomspace(1e-4, 1e-2, 20)  # the lower half of the range, best in its middle
+    bad = np.argsort(np.argsort(np.abs(np.log10(values) + 3)))
+    near = EarlierStudy(tuple({"p1": float(v)} for v in values), tuple((9.5 - bad) / 20))
     expert = EarlierExpert((near,), {"p1": RANGES["p1"]})
     close, far = expert.ranks([{"p1": 1.1e-3}, {"p1": 1.0}])
     assert close > 0.3
@@ -110,8 +113,35 @@ def test_expectations_are_gaussian_process_regression() -> None:
     assert np.diag(gram) == pytest.approx(HEIGHT)
     noise = np.diag(HEIGHT * fit.noise / np.array(counts))
     expected = covariance(squares(new, x), fit.widths) @ np.linalg.solve(gram + noise, ranks)
+    expected *= fit.credence
     found = EarlierExpert((earlier,), RANGES).ranks(fresh)
     np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_credence_is_by_the_evidence_against_noise_alone() -> None:
+    """Of few points, by the densities themselves."""
+    rng = np.random.default_rng(0)
+    x, ranks, counts = [rng.random((6, 1))], rng.permutation(6) / 6 - 5 / 12, np.linspace(0.5, 2, 6)
+    apart = squares(x, x)
+    fit = fitted(apart, ranks, counts, usual=0.5)
+    noise = np.diag(HEIGHT / counts)
+    follow = multivariate_normal(cov=covariance(apart, fit.widths) + fit.noise * noise).pdf(ranks)
+    far = np.log(fit.widths[0] / 0.8) ** 2 + np.log(fit.noise / 0.5) ** 2
+    follow *= np.exp(-0.5 * far)
+    chance = multivariate_normal(cov=noise).pdf(ranks)
+    assert fit.credence == pytest.approx(follow / (follow + chance))
+
+
+def test_ranks_that_follow_nothing_say_little() -> None:
+    """Of three studies, as they are and with ranks exchanged between their configurations."""
+    rng, fresh = np.random.default_rng(0), points(9)
+    real = tuple(EarlierStudy(s.configs[:16], s.ranks[:16]) for s in map(study, range(3)))
+    noise = [
+        tuple(EarlierStudy(s.configs, tuple(rng.permutation(s.ranks))) for s in real)
+        for _ in range(9)
+    ]
+    told, *by_chance = (EarlierExpert(one, RANGES).ranks(fresh).std() for one in (real, *noise))
+    assert np.median(by_chance) < 0.03 * told
 
 
 def test_ranks_that_count_more_are_followed_more() -> None:
@@ -124,14 +154,14 @@ def test_ranks_that_count_more_are_followed_more() -> None:
     assert other.ranks([{"p2": 0.5}])[0] < -0.02
 
 
-def test_arms_are_compared_in_pairs_after_as_many_epochs() -> None:
-    """The second beats the first after one epoch; the third was only seen to be the worst."""
+def test_arms_rank_by_the_best_loss_that_each_has_reached() -> None:
+    """The second was ahead of the first after one epoch, and was not trained any further."""
     curves = Curves.of([[3.0, 0.5], [2.0], [9.0], [], [np.nan, 2.5]], 5)
     found = summarise(curves, [{"x": k} for k in range(5)])
     ranks = {c["x"]: rank for c, rank in zip(found.configs, found.ranks, strict=True)}
-    assert set(ranks) == {0, 1, 2, 4}
-    assert ranks[1] == pytest.approx(0.5)
-    assert ranks[0] == pytest.approx(2 / 3 - 0.5)
+    assert sorted(ranks, key=lambda arm: -ranks[arm]) == [0, 1, 4, 2]
+    assert ranks[0] == pytest.approx(0.5)
+    assert ranks[1] == pytest.approx(2 / 3 - 0.5)
     assert sum(ranks.values()) == pytest.approx(0.0)
     counts = {c["x"]: count for c, count in zip(found.configs, found.counts, strict=True)}
     assert counts[0] == pytest.approx(np.sqrt(2) * counts[1])  # trained twice as long

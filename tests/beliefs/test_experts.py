@@ -45,12 +45,14 @@ def test_without_evidence_weights_are_the_prior() -> None:
     np.testing.assert_allclose(experts.weights(said, [empty]), experts._PRIOR_MEAN)
 
 
-@pytest.mark.parametrize(("by_names", "share"), [(1.0, 1 / 2), (0.5, 1 / 257), (2.0, 256 / 257)])
+@pytest.mark.parametrize(
+    ("by_names", "share"), [(1.0, 1 / 2), (0.5, 1 / 65537), (2.0, 65536 / 65537)]
+)
 def test_of_names_and_earlier_studies_the_one_leads_that_tells_arms_apart(
     by_names: float, share: float
 ) -> None:
     said = opinions_of(np.random.default_rng(1))
-    said[0] *= by_names
+    said[0] *= by_names * experts._TOLD / 0.289  # what earlier studies say is spread by that
     networks, *others, earlier = experts.prior_mean(said)
     assert networks == pytest.approx(share * experts._PRIOR_MEAN[0])
     assert earlier == pytest.approx((1 - share) * experts._EARLIER_ALONE)
@@ -120,6 +122,30 @@ def test_scores_that_are_all_alike_say_nothing() -> None:
     found = experts.from_scores(np.array([1.0, 2.0, 9.0]))
     np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-12)
     assert found[:, 0].std() == pytest.approx(0.289)
+
+
+@pytest.mark.parametrize(("deviation", "part"), [(2.0, 1.0), (1.0, 1.0), (0.5, 0.5), (0.01, 0.01)])
+def test_expected_ranks_are_spread_as_far_as_they_tell_arms_apart(
+    deviation: float, part: float
+) -> None:
+    """To all ranks where they are as far apart as those of an expert that knows a space."""
+    expected = np.random.default_rng(0).gamma(1.0, size=40)
+    expected *= deviation * experts._TOLD / expected.std()
+    found = experts.from_ranks(expected - 0.3)
+    np.testing.assert_array_equal(np.argsort(found[:, 0]), np.argsort(expected))
+    np.testing.assert_allclose(np.sort(found[:, 0]), part * ((np.arange(40) + 0.5) / 40 - 0.5))
+    np.testing.assert_allclose(found[:, 2], found[:, 0])
+    assert not found[:, 3].any()
+
+
+def test_earlier_studies_lead_by_what_they_know_and_not_by_how_it_is_spread() -> None:
+    said = opinions_of(np.random.default_rng(4))
+    said[0] *= 0.5 * experts._TOLD / 0.289
+    for part, leads in ((1.0, True), (0.25, False)):
+        expected = np.random.default_rng(5).normal(size=12)
+        said[3] = experts.from_ranks(part * experts._TOLD * expected / expected.std())
+        networks, *_, earlier = experts.prior_mean(said)
+        assert (earlier > networks) == leads
 
 
 @settings(max_examples=60, deadline=None)

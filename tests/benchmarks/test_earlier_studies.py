@@ -69,11 +69,18 @@ def test_three_others_are_learned_from() -> None:
 
 def test_all_columns_are_of_the_same_studies() -> None:
     setting = bench.Setting(None, "random", 3)
-    found = bench.measured(setting, TABLES[:1], TABLES[:4], TABLES[1:], 2)
+    found = bench.measured(setting, TABLES[:1], TABLES[:4], TABLES[1:], range(2))
     assert {column: len(regrets) for column, regrets in found.items()} == {
         "without": 2, "with": 2, "exchanged": 2, "turned": 2, "another": 2,
     }  # fmt: skip
     np.testing.assert_array_equal(found["without"], found["with"])  # this policy listens to none
+
+
+def test_the_interval_of_a_ratio_holds_it_and_is_of_pairs() -> None:
+    base = np.random.default_rng(0).gamma(1.0, size=40)
+    np.testing.assert_allclose(bench.ratio_interval(0.5 * base, base), (0.5, 0.5))
+    low, high = bench.ratio_interval(np.roll(base, 1), base)
+    assert low < 1.0 < high
 
 
 def test_exchanged_ranks_are_the_same_ones_of_other_arms() -> None:
@@ -98,6 +105,6 @@ def test_true_ranks_are_those_within_the_budget() -> None:
 
 def test_bounds_are_two_columns_more() -> None:
     setting = bench.Setting(None, "random", 3, truth=True)
-    found = bench.measured(setting, TABLES[:1], ["arch_cifar10"] * 3, (), 1)
+    found = bench.measured(setting, TABLES[:1], ["arch_cifar10"] * 3, (), range(1))
     assert {"true", "own truth"} <= found.keys()
     assert "another" not in found

@@ -60,9 +60,9 @@ class EarlierStudy:
 def summarise(curves: Curves, configs: Sequence[Mapping[str, Any]]) -> EarlierStudy:
     """What is kept of a study: the ranks of its arms; of very many those trained longest.
 
-    Arms trained differently long are compared in pairs, each pair by its best losses within as
-    many epochs as both have had. The rank of an arm is the part of the others that it beats. It
-    counts as the root of how long the arm was trained.
+    Arms rank by the best loss that each has reached, however long it was trained: one that was
+    given up early was given up because others promised more. The rank of an arm is the part of
+    the others that it beats. It counts as the root of how long the arm was trained.
 
     Args:
         curves: What the study has seen.
@@ -75,10 +75,8 @@ def summarise(curves: Curves, configs: Sequence[Mapping[str, Any]]) -> EarlierSt
     counts = curves.counts[rows]
     losses = curves.losses[rows, : int(counts.max())]
     seen = np.isfinite(losses) & (np.arange(losses.shape[1]) < counts[:, None])
-    best = np.minimum.accumulate(np.where(seen, losses, np.inf), axis=1)
-    common = np.minimum(counts[:, None], counts[None, :]) - 1
-    mine = best[np.arange(len(rows))[:, None], common]  # [P, P], of the first of each pair
-    beaten = 1.0 * (mine < mine.T) + 0.5 * (mine == mine.T)
+    best = np.where(seen, losses, np.inf).min(axis=1)
+    beaten = 1.0 * (best[:, None] < best) + 0.5 * (best[:, None] == best)  # [P, P]
     ranks = (beaten.sum(axis=1) - 0.5) / (len(rows) - 1) - 0.5
     chosen = curves.visited[rows]
     longer = np.sqrt(counts / counts.mean())

@@ -16,11 +16,12 @@ Networks and earlier studies both expect ranks that come true on average, so the
 arms further apart knows more, and it leads from the start. Where names mean nothing to the
 networks these are the earlier studies, where they are well known the networks:
 
-    m_networks = 0.9 p,   m_earlier = 0.6 (1 - p),   p = v_n⁴ / (v_n⁴ + v_e⁴)
+    m_networks = 0.9 p,   m_earlier = 0.6 (1 - p),   p = v_n⁸ / (v_n⁸ + v_e⁸)
 
-Earlier studies err about each arm by itself, networks about whole regions of a space: of many arms
-the best by earlier studies owes its place more to chance. So they count less than they say, and
-the policy tries more of the arms that they place high.
+What earlier studies expect lies close together, since they know little of each arm. It is spread
+to ranks before it is weighed (`from_ranks`), to all of them where its deviation is what three
+studies of a space usually give: so the policy tries first what they place first, and looks soon
+show whether that was right. `v_e` is that of before.
 
 Notation:
     K  arms, V  observations, E  experts, X  what experts expected, y  what came
@@ -40,7 +41,8 @@ _PRIOR_MEAN = np.array([0.90, 0.05, 0.05, 0.00])
 _PRIOR_DEVIATION = np.array([0.35, 0.15, 0.10, 0.25])
 _READER, _EARLIER = EXPERTS.index("reader"), EXPERTS.index("earlier")
 _EARLIER_ALONE = 0.60  # the weight of earlier studies where networks know nothing
-_SHARPNESS = 4  # of p: how soon the one that knows more leads alone
+_TOLD = 0.17  # deviation of the ranks that three studies of a space usually expect
+_SHARPNESS = 8  # of p: how soon the one that knows more leads alone
 _NOISE = 0.25  # deviation of what an arm shows from what experts expected, in ranks
 _MOST = np.array([1.5, 1.0, 1.0, 1.5])  # no expert is trusted more than this
 _LATER = 3  # arms that must have come further than the first unit before that counts
@@ -136,16 +138,21 @@ def from_scores(scores: FloatArray) -> FloatArray:
 def from_ranks(ranks: FloatArray) -> FloatArray:
     """Opinions of an expert that predicts ranks, the surer the farther they are from 0.
 
+    Expectations lie closer together than ranks do, so they are replaced by their ranks, in full
+    where they are as far apart as those of an expert that knows a space usually are.
+
     Args:
         ranks: Expected rank of each arm, about 0, [K]; their mean over arms is ignored.
 
     Returns:
         [K, OPINIONS]
     """
-    apart = ranks - ranks.mean() if len(ranks) else ranks
-    return np.concatenate(
-        [apart[:, None] * _AS_RANKS / _AS_RANKS[_END], np.zeros((len(ranks), 1))], axis=1
-    )
+    found = np.zeros((len(ranks), len(_AS_RANKS) + 1))
+    deviation = float(ranks.std()) if len(ranks) else 0.0
+    if deviation > _TINY:
+        spread = min(deviation / _TOLD, 1.0) * _ranks(ranks)
+        found[:, :-1] = spread[:, None] * _AS_RANKS / _AS_RANKS[_END]
+    return found
 
 
 def closeness_to_defaults(tokens: FloatArray) -> FloatArray:
@@ -193,10 +200,11 @@ def prior_mean(opinions: FloatArray) -> FloatArray:
 
     Of networks and earlier studies the one leads that tells arms further apart.
     """
-    by_names, earlier = opinions[[_READER, _EARLIER], :, _END].var(axis=1) ** _SHARPNESS
+    by_names, earlier = opinions[[_READER, _EARLIER], :, _END].var(axis=1)
     if not earlier > 0:
         return _PRIOR_MEAN
-    share = by_names / (by_names + earlier)
+    known = earlier * (_TOLD / _AS_RANKS[_END]) ** 2  # before `from_ranks` spread it
+    share = by_names**_SHARPNESS / (by_names**_SHARPNESS + known**_SHARPNESS)
     mean = _PRIOR_MEAN.copy()
     mean[_READER] *= share
     mean[_EARLIER] = _EARLIER_ALONE * (1.0 - share)

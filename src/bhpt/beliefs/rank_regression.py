@@ -3,10 +3,12 @@
 How far a rank carries along a hyper-parameter differs between them: some decide everything, others
 hardly matter. So each has a width of its own, wide where it matters little. Widths and noise
 are those of a few that make the ranks most probable (maximum a posteriori), found one after the
-other. Ranks that are known less well have more noise.
+other. Ranks that are known less well have more noise. Ranks that follow no hyper-parameter at all
+can be fitted too, by chance; so what is expected is multiplied by the probability q that they do
+follow some, by the evidence for both, even before data.
 
     k(x, x') = H (½ mean_h exp(-½ d_h² / w_h²) + ½ exp(-½ mean_h d_h² / w_h²))
-    y ~ N(0, k + diag(H ν / c))
+    y ~ N(0, k + diag(H ν / c))   or, with probability 1 - q,   y ~ N(0, diag(H / c))
 
 Notation:
     K  new points, P  points, D  columns, h  hyper-parameters
@@ -27,7 +29,7 @@ HEIGHT = 0.289**2
 """Variance of ranks between -1/2 and 1/2."""
 
 _WIDTHS = (0.15, 0.3, 0.6, 1.2, 4.0)  # of the range of a hyper-parameter
-_USUAL_WIDTH = 0.4
+_USUAL_WIDTH = 0.8
 _NOISES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 _SPREAD = 1.0  # standard deviation of the logarithms of widths and noise before data
 _SWEEPS = 2
@@ -41,10 +43,12 @@ class Smoothness:
     Attributes:
         widths: Of each hyper-parameter.
         noise: As part of the variance of ranks.
+        credence: The probability that they follow hyper-parameters at all.
     """
 
     widths: tuple[float, ...]
     noise: float
+    credence: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +75,7 @@ class RankRegression:
         """
         cross = covariance(squares(blocks, self.blocks), self.smoothness.widths)
         # a sum rather than a product: a row must not depend on how many there are
-        return np.asarray((cross * self._solved).sum(axis=1))
+        return np.asarray(self.smoothness.credence * (cross * self._solved).sum(axis=1))
 
     @cached_property
     def smoothness(self) -> Smoothness:
@@ -148,7 +152,7 @@ def fitted(apart: FloatArray, ranks: FloatArray, counts: FloatArray, usual: floa
         for number in range(len(apart)):
             search.choose_width(number)
         search.choose_noise()
-    return Smoothness(tuple(search.widths.tolist()), search.noise)
+    return Smoothness(tuple(search.widths.tolist()), search.noise, search.credence())
 
 
 class _Search:
@@ -190,6 +194,15 @@ class _Search:
                 self._evidence(self._alone, self._together, noise) + _log_prior(noise, self._usual)
             ),
         )
+
+    def credence(self) -> float:
+        """The probability of the widths and the noise as they are, against noise alone."""
+        found = self._evidence(self._alone, self._together, self.noise)
+        found += _log_prior(self.noise, self._usual)
+        found += sum(_log_prior(width, _USUAL_WIDTH) for width in self.widths.tolist())
+        nothing = np.zeros_like(self._alone)
+        chance = log_evidence(nothing, 1.0, self._ranks, self._counts)
+        return float(np.exp(-np.logaddexp(0.0, chance - found)))
 
     def _evidence(self, alone: FloatArray, together: FloatArray, noise: float) -> float:
         count = len(self._apart)
