@@ -21,7 +21,7 @@ networks these are the earlier studies, where they are well known the networks:
 What earlier studies expect lies close together, since they know little of each arm. It is spread
 to ranks before it is weighed (`from_ranks`), to all of them where its deviation is what three
 studies of a space usually give: so the policy tries first what they place first, and looks soon
-show whether that was right. `v_e` is that of before.
+show whether that was right. `v_e` is the variance before that spread.
 
 Notation:
     K  arms, V  observations, E  experts, X  what experts expected, y  what came
