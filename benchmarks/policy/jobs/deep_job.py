@@ -62,6 +62,19 @@ def surprises(logits: Tensor, targets: Tensor) -> Tensor:
     return -logs.gather(2, targets.view(1, -1, 1).expand(len(logits), -1, 1))[:, :, 0]
 
 
+def smoothed(losses: Tensor, logits: Tensor, h: Hypers) -> Tensor:
+    """Losses of each example, a part of them for all classes alike (label smoothing), [A, m].
+
+    Args:
+        losses: Of each example without it, [A, m].
+        logits: Of the classes, [A, m, V].
+        h: Hyper-parameters; `smoothing` is that part.
+    """
+    even = -logits.log_softmax(dim=2).mean(dim=2)
+    smooth = h["smoothing"].view(-1, 1)
+    return (1 - smooth) * losses + smooth * even
+
+
 def averaged(losses: Tensor, h: Hypers) -> Tensor:
     """Mean over as many examples as each arm's batch has, [A]; losses [A, m]."""
     inside = torch.arange(losses.shape[1], device=losses.device) < h["batch"].view(-1, 1)

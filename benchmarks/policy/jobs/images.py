@@ -12,7 +12,17 @@ import torch
 from torch import Tensor
 
 from .batched import Draw, Hypers, Model, Weights, dense, dropped, masked, matrix
-from .deep_job import DeepJob, adam_rate, averaged, on_device, pictures, shared, stack, surprises
+from .deep_job import (
+    DeepJob,
+    adam_rate,
+    averaged,
+    on_device,
+    pictures,
+    shared,
+    smoothed,
+    stack,
+    surprises,
+)
 from .encoders import a_measure, convolved, encoded, encoder, measured, standardised
 from .ranges import Axis
 
@@ -79,9 +89,7 @@ def _model(
         right = surprises(logits, labels[some])
         mixed = (1 - h["mix"].view(-1, 1)) * right
         mixed = mixed + h["mix"].view(-1, 1) * surprises(logits, labels[other])
-        even = -logits.log_softmax(dim=2).mean(dim=2)
-        smooth = h["smoothing"].view(-1, 1)
-        return averaged((1 - smooth) * mixed + smooth * even, h)
+        return averaged(smoothed(mixed, logits, h), h)
 
     def measure(w: Weights) -> Tensor:
         held = shared(seen[data.few :], arms)

@@ -20,6 +20,7 @@ from .deep_job import (
     forward,
     on_device,
     shared,
+    smoothed,
     stack,
     surprises,
 )
@@ -69,9 +70,7 @@ def seq2seq(rng: np.random.Generator, widen: int = 1) -> DeepJob:
 
         def loss(w: Weights, some: Tensor) -> Tensor:
             logits = answer(w, seen[some], draw)
-            even = -logits.log_softmax(dim=2).mean(dim=2)
-            smooth = h["smoothing"].view(-1, 1)
-            told = (1 - smooth) * surprises(logits, wanted[some].flatten()) + smooth * even
+            told = smoothed(surprises(logits, wanted[some].flatten()), logits, h)
             return averaged(told.view(len(told), len(some), length).mean(dim=2), h)
 
         def measure(w: Weights) -> Tensor:

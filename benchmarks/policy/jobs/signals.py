@@ -12,7 +12,17 @@ from torch import Tensor
 from torch.nn import functional
 
 from .batched import Draw, Hypers, Model, Weights, dense, dropped, masked
-from .deep_job import DeepJob, adam_rate, averaged, on_device, pictures, shared, stack, surprises
+from .deep_job import (
+    DeepJob,
+    adam_rate,
+    averaged,
+    on_device,
+    pictures,
+    shared,
+    smoothed,
+    stack,
+    surprises,
+)
 from .encoders import a_measure, convolved, measured
 from .ranges import Axis
 
@@ -73,9 +83,7 @@ def series_classes(rng: np.random.Generator, widen: int = 1) -> DeepJob:
         def loss(w: Weights, some: Tensor) -> Tensor:
             jitter = torch.randn(seen[some].shape, generator=draw, device=draw.device)
             logits = answer(w, seen[some] + h.wide("noise", 4) * jitter, draw)
-            even = -logits.log_softmax(dim=2).mean(dim=2)
-            smooth = h["smoothing"].view(-1, 1)
-            return averaged((1 - smooth) * surprises(logits, labels[some]) + smooth * even, h)
+            return averaged(smoothed(surprises(logits, labels[some]), logits, h), h)
 
         def measure(w: Weights) -> Tensor:
             held = shared(seen[few:], arms)

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from .batched import Draw, Hypers, Model, Weights, dense, matrix
-from .deep_job import DeepJob, adam_rate, averaged, on_device, shared, stack, surprises
+from .deep_job import DeepJob, adam_rate, averaged, on_device, shared, smoothed, stack, surprises
 from .encoders import a_measure, encoded, encoder, measured
 from .ranges import Axis
 
@@ -77,9 +77,7 @@ def text_classification(rng: np.random.Generator, widen: int = 1) -> DeepJob:
 
         def loss(w: Weights, some: Tensor) -> Tensor:
             logits = answer(w, seen[some], draw)
-            even = -logits.log_softmax(dim=2).mean(dim=2)
-            smooth = h["smoothing"].view(-1, 1)
-            return averaged((1 - smooth) * surprises(logits, labels[some]) + smooth * even, h)
+            return averaged(smoothed(surprises(logits, labels[some]), logits, h), h)
 
         def measure(w: Weights) -> Tensor:
             return measured(answer(w, seen[few:], None), labels[few:], how)

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from .batched import Draw, Hypers, Model, Weights, dense, dropped, hypers, masked, matrix, train
-from .deep_job import DeepJob, adam_rate, averaged, entropy, on_device, stack, surprises
+from .deep_job import DeepJob, adam_rate, averaged, entropy, on_device, smoothed, stack, surprises
 from .encoders import MEASURES, a_measure, encoded, measured
 from .ranges import Axis
 from .texts import reading
@@ -81,9 +81,7 @@ def _language(
     def loss(w: Weights, some: Tensor) -> Tensor:
         tokens = seen[some]
         logits = _next_letters(read(w, draw), h, tokens[:, :-1], layers, draw, later)
-        smooth = h["smoothing"].view(-1, 1)
-        even = -logits.log_softmax(dim=2).mean(dim=2)
-        told = (1 - smooth) * surprises(logits, tokens[:, 1:].flatten()) + smooth * even
+        told = smoothed(surprises(logits, tokens[:, 1:].flatten()), logits, h)
         return averaged(told.view(len(told), len(some), LENGTH).mean(dim=2), h)
 
     def measure(w: Weights) -> Tensor:
@@ -173,9 +171,7 @@ def _answers(
 
     def loss(w: Weights, some: Tensor) -> Tensor:
         logits = answer(w, seen[some], draw)
-        even = -logits.log_softmax(dim=2).mean(dim=2)
-        smooth = h["smoothing"].view(-1, 1)
-        return averaged((1 - smooth) * surprises(logits, labels[some]) + smooth * even, h)
+        return averaged(smoothed(surprises(logits, labels[some]), logits, h), h)
 
     def measure(w: Weights) -> Tensor:
         return measured(answer(w, seen[few:], None), labels[few:], how)

@@ -1,4 +1,4 @@
-"""How the models of many arms are moved: schedules, momentum, and arms that wait."""
+"""How the models of many arms are moved: losses, schedules, momentum, and arms that wait."""
 
 from importlib import import_module
 from typing import Any
@@ -8,6 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 batched = import_module("benchmarks.policy.jobs.batched")
+deep_job = import_module("benchmarks.policy.jobs.deep_job")
 
 
 def _moved(settings: list[dict[str, object]], units: int, **more: Any) -> Any:
@@ -67,3 +68,12 @@ def test_an_arm_that_waits_stays_where_it_is() -> None:
     )
     np.testing.assert_allclose(found, [[0, 0, 0], [0, -3, -6]])
     assert len(calls) == 2
+
+
+def test_smoothed_losses_average_to_the_smoothed_entropy() -> None:
+    logits = torch.randn(2, 5, 3, generator=torch.Generator().manual_seed(0))
+    targets = torch.tensor([0, 2, 1, 1, 0])
+    h = batched.hypers([{"smoothing": 0.0}, {"smoothing": 0.3}], "cpu")
+    found = deep_job.smoothed(deep_job.surprises(logits, targets), logits, h)
+    wanted = deep_job.entropy(logits, targets, h["smoothing"])
+    np.testing.assert_allclose(found.mean(dim=1).numpy(), wanted.numpy(), rtol=1e-5)
