@@ -7,15 +7,13 @@ ends over tables, and what a prior of two parts, (1 - p) N(m, s²) + p N(m + a s
 and s of the table, gains over N(m, s²) on them.
 """
 
-import argparse
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 from scipy.optimize import minimize
 
-from benchmarks.policy.options import listed
-from bhpt.bench.catalogue import in_folder, load
+from benchmarks.folder_tables import folder_parser, tables_asked
+from bhpt.bench.catalogue import load
 from bhpt.bench.paper.evidence import interval
 from bhpt.bench.tasks import Task
 from bhpt.domain import FloatArray
@@ -59,11 +57,9 @@ def fitted(ends: FloatArray, part: float = 0.0, up: float = 0.0, wide: float = 1
 
 def main() -> None:
     """Print skewness, and a line for each prior of two parts."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.ends", description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--tables", type=listed, default=(), help="with commas; default all")
+    parser = folder_parser("ends", __doc__)
     options = parser.parse_args()
-    names = options.tables or in_folder(options.folder)
+    names = tables_asked(options)
     found = [ends_of(load(name, 0, options.folder, ARMS)) for name in names]
     found = [ends for ends in found if len(ends) >= FEWEST and ends.std() > 0]
     skewed = interval(np.array(list(map(skewness, found))))

@@ -6,14 +6,13 @@ and four times as long. Prints the mean over tables of the part of the ends insi
 error.
 """
 
-import argparse
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.policy.options import listed
+from benchmarks.folder_tables import folder_parser, tables_asked
 from bhpt.bench.calibration import score
-from bhpt.bench.catalogue import in_folder, load
+from bhpt.bench.catalogue import load
 from bhpt.domain import FloatArray
 from bhpt.policies.registry import shapes_belief
 
@@ -37,12 +36,10 @@ def covered(folder: Path, name: str, longer: int, seed: int) -> FloatArray:
 
 def main() -> None:
     """Print a line for each length of units."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.intervals", description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--tables", type=listed, default=(), help="with commas; default all")
+    parser = folder_parser("intervals", __doc__)
     parser.add_argument("--seed", type=int, default=0, help="which arms, and which half of them")
     options = parser.parse_args()
-    names = options.tables or in_folder(options.folder)
+    names = tables_asked(options)
     for longer in (1, 4):
         rows = np.stack([covered(options.folder, name, longer, options.seed) for name in names])
         after = ", ".join(filter(None, map(described, UNITS, rows.T)))

@@ -7,16 +7,13 @@ brought, in logarithms, over the arms that learn. Prints the quartiles of the co
 tables, and the correlation of ranks with the ends that predictions and levels have.
 """
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 from scipy.stats import spearmanr
 
-from benchmarks.policy.options import listed
+from benchmarks.folder_tables import folder_parser, tables_asked
 from bhpt.beliefs.freeze_thaw.hypers import Structure
 from bhpt.beliefs.shapes.belief import ShapeBelief
-from bhpt.bench.catalogue import in_folder, load
+from bhpt.bench.catalogue import load
 from bhpt.bench.tasks import Task
 from bhpt.domain import Curves, FloatArray
 
@@ -64,11 +61,9 @@ def slopes(causes: FloatArray, effect: FloatArray) -> FloatArray:
 
 def main() -> None:
     """Print a line for the ends, one for the predictions, and the ranks."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.levels", description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--tables", type=listed, default=(), help="with commas; default all")
+    parser = folder_parser("levels", __doc__)
     options = parser.parse_args()
-    names = options.tables or in_folder(options.folder)
+    names = tables_asked(options)
     rows = [row for name in names if (row := told(load(name, 0, options.folder))) is not None]
     found = np.array(rows)
     for at, what in ((0, "ends"), (2, "predicted ends")):

@@ -7,13 +7,11 @@ predicts it, by joint draws of whole curves, and as the tables have it; regret o
 to the best arm of the table.
 """
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 
+from benchmarks.folder_tables import folder_parser, tables_asked
 from benchmarks.policy.options import listed
-from bhpt.bench.catalogue import in_folder, load
+from bhpt.bench.catalogue import load
 from bhpt.bench.tasks import Task
 from bhpt.domain import Curves, FloatArray, IntArray
 from bhpt.policies.registry import shapes_belief
@@ -69,13 +67,11 @@ def regrets(task: Task, budget: int, seed: int) -> FloatArray:
 
 def main() -> None:
     """Print a line for each length of units and budget."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.looks", description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--tables", type=listed, default=(), help="with commas; default all")
+    parser = folder_parser("looks", __doc__)
     parser.add_argument("--budgets", type=listed, default=("5", "10", "20"), help="with commas")
     parser.add_argument("--seeds", type=int, default=4, help="first arms of each table")
     options = parser.parse_args()
-    names = options.tables or in_folder(options.folder)
+    names = tables_asked(options)
     for budget in map(int, options.budgets):
         found = [
             regrets(load(name, seed, options.folder), budget, seed)
