@@ -22,6 +22,7 @@ from bhpt.storage.gc_pause import without_gc
 from bhpt.study import State
 from bhpt.study.events import Decided, Event
 from bhpt.study.folding import apply, start
+from bhpt.views.formatting import EXHAUSTED
 
 _KEPT_EVERY = 512  # events between two states that are kept, for looks at the past
 
@@ -206,7 +207,7 @@ def _phase(state: State, lease: Lease, alive: bool | None) -> tuple[Phase, str]:
         "held": f"held by {lease.holder}, which cannot be seen from here",
         "interrupted": interrupted_text(state),
         "paused": f"not running, {left} left",
-        "done": f"done: {'the budget is spent' if is_spent(state) else 'nothing is left to train'}",
+        "done": f"done: {'the budget is spent' if is_spent(state) else EXHAUSTED}",
     }
     return phase, texts[phase]
 
