@@ -26,6 +26,12 @@ def encoder(h: Hypers, draw: Draw, same: bool, width: int, layers: int) -> Weigh
     return weights
 
 
+def later(length: int, device: torch.device) -> Tensor:
+    """What each place (row) may not look at so that it knows none after it, [L, L]."""
+    at = torch.arange(length, device=device)
+    return at > at.view(-1, 1)
+
+
 def encoded(
     w: Weights,
     h: Hypers,

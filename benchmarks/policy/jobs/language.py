@@ -26,7 +26,7 @@ from .deep_job import (
 )
 from .encoders import a_measure, encoded, measured
 from .ranges import Axis
-from .texts import reading
+from .texts import read, reading
 
 HELD = 200
 
@@ -63,10 +63,8 @@ def seq2seq(rng: np.random.Generator, widen: int = 1) -> DeepJob:
         hidden = (at > at.view(-1, 1)) & (at >= length)
 
         def answer(w: Weights, tokens: Tensor, using: Draw | None) -> Tensor:
-            arms, (m, long) = len(h["lr"]), tokens.shape
-            z = w["word"][:, tokens.flatten()].view(arms, m, long, width) + w["place"].unsqueeze(1)
-            z = encoded(w, h, z, layers, using, hidden)[:, :, length:]
-            return dense(w, "out0", z.reshape(arms, m * length, width))
+            z = read(w, h, tokens, layers, using, hidden)[:, :, length:]
+            return dense(w, "out0", z.flatten(1, 2))
 
         def loss(w: Weights, some: Tensor) -> Tensor:
             logits = answer(w, seen[some], draw)

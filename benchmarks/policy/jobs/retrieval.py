@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from .batched import Draw, Hypers, Model, Weights, dense, masked, matrix
 from .deep_job import DeepJob, adam_rate, averaged, forward, on_device, stack, surprises
-from .encoders import encoded
+from .encoders import encoded, later
 from .ranges import Axis
 from .texts import reading
 
@@ -130,8 +130,7 @@ def next_item(rng: np.random.Generator, widen: int = 1) -> DeepJob:
         arms, seen = len(h["lr"]), on_device(x, draw)
         weights = reading(h, draw, same, items, length, width, layers)
         weights |= stack(h, draw, same, (width, items), "out")
-        at = torch.arange(length, device=draw.device)
-        hidden = at > at.view(-1, 1)
+        hidden = later(length, draw.device)
 
         def states(w: Weights, tokens: Tensor, using: Draw | None) -> Tensor:
             z = w["word"][:, tokens.flatten()].view(arms, len(tokens), length, width)

@@ -32,11 +32,18 @@ def reading(
     return weights | encoder(h, draw, same, width, layers)
 
 
-def _read(w: Weights, h: Hypers, tokens: Tensor, layers: int, draw: Draw | None) -> Tensor:
-    """What an encoder makes of words [m, L], [A, m, L, D]."""
+def read(
+    w: Weights,
+    h: Hypers,
+    tokens: Tensor,
+    layers: int,
+    draw: Draw | None,
+    hidden: Tensor | None = None,
+) -> Tensor:
+    """What an encoder makes of words [m, L], [A, m, L, D]; `hidden` as in `encoders.encoded`."""
     arms, (m, length) = len(h["lr"]), tokens.shape
     x = w["word"][:, tokens.flatten()].view(arms, m, length, -1)
-    return encoded(w, h, x + w["place"].unsqueeze(1), layers, draw)
+    return encoded(w, h, x + w["place"].unsqueeze(1), layers, draw, hidden)
 
 
 def _documents(
@@ -73,7 +80,7 @@ def text_classification(rng: np.random.Generator, widen: int = 1) -> DeepJob:
         weights |= stack(h, draw, same, (width, classes), "out")
 
         def answer(w: Weights, tokens: Tensor, using: Draw | None) -> Tensor:
-            return dense(w, "out0", _read(w, h, tokens, layers, using).mean(dim=2))
+            return dense(w, "out0", read(w, h, tokens, layers, using).mean(dim=2))
 
         def loss(w: Weights, some: Tensor) -> Tensor:
             logits = answer(w, seen[some], draw)
@@ -130,7 +137,7 @@ def sequence_labelling(rng: np.random.Generator, widen: int = 1) -> DeepJob:
         weights |= stack(h, draw, same, (width, tags), "tagger")
 
         def answer(w: Weights, tokens: Tensor, using: Draw | None) -> Tensor:
-            return dense(w, "tagger0", _read(w, h, tokens, layers, using).flatten(1, 2))
+            return dense(w, "tagger0", read(w, h, tokens, layers, using).flatten(1, 2))
 
         def loss(w: Weights, some: Tensor) -> Tensor:
             told = surprises(answer(w, seen[some], draw), labels[some].flatten())

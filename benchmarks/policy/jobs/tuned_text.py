@@ -19,13 +19,12 @@ from torch import Tensor
 
 from .batched import Draw, Hypers, Model, Weights, dense, dropped, hypers, masked, matrix, train
 from .deep_job import DeepJob, adam_rate, averaged, entropy, on_device, smoothed, stack, surprises
-from .encoders import MEASURES, a_measure, encoded, measured
+from .encoders import MEASURES, a_measure, later, measured
 from .ranges import Axis
-from .texts import reading
+from .texts import read, reading
 
 LENGTH, LETTERS, HELD = 24, 64, 240
 MOST_RANK = 16
-Read = Callable[[Weights, Tensor, Draw | None], Tensor]
 
 
 @cache
@@ -49,44 +48,29 @@ def _windows(rng: np.random.Generator, letters: np.ndarray, count: int) -> np.nd
     return letters[starts[:, None] + np.arange(LENGTH + 1)]
 
 
-def _later(device: torch.device) -> Tensor:
-    """What a place (row) may not look at, [L, L]."""
-    at = torch.arange(LENGTH, device=device)
-    return at > at.view(-1, 1)
-
-
-def _states(
-    w: Weights, h: Hypers, tokens: Tensor, layers: int, draw: Draw | None, hidden: Tensor | None
-) -> Tensor:
-    """What an encoder makes of letters [m, L], [A, m, L, D]."""
-    arms, (m, length) = len(h["lr"]), tokens.shape
-    x = w["word"][:, tokens.flatten()].view(arms, m, length, -1)
-    return encoded(w, h, x + w["place"].unsqueeze(1), layers, draw, hidden)
-
-
 def _next_letters(
-    w: Weights, h: Hypers, tokens: Tensor, layers: int, draw: Draw | None, later: Tensor
+    w: Weights, h: Hypers, tokens: Tensor, layers: int, draw: Draw | None, hidden: Tensor
 ) -> Tensor:
     """Logits of the letter after each place, [A, m L, V]."""
-    return dense(w, "out0", _states(w, h, tokens, layers, draw, later).flatten(1, 2))
+    return dense(w, "out0", read(w, h, tokens, layers, draw, hidden).flatten(1, 2))
 
 
 def _language(
     h: Hypers, draw: Draw, windows: np.ndarray, few: int, layers: int, how: str,
-    weights: Weights, read: Callable[[Weights, Draw | None], Weights],
+    weights: Weights, whole: Callable[[Weights, Draw | None], Weights],
 ) -> Model:  # fmt: skip
-    """A model of letters; `read` makes all weights of those that are trained."""
-    seen, later = on_device(windows, draw), _later(draw.device)
+    """A model of letters; `whole` makes all weights of those that are trained."""
+    seen, hidden = on_device(windows, draw), later(LENGTH, draw.device)
 
     def loss(w: Weights, some: Tensor) -> Tensor:
         tokens = seen[some]
-        logits = _next_letters(read(w, draw), h, tokens[:, :-1], layers, draw, later)
+        logits = _next_letters(whole(w, draw), h, tokens[:, :-1], layers, draw, hidden)
         told = smoothed(surprises(logits, tokens[:, 1:].flatten()), logits, h)
         return averaged(told.view(len(told), len(some), LENGTH).mean(dim=2), h)
 
     def measure(w: Weights) -> Tensor:
         tokens = seen[few:]
-        logits = _next_letters(read(w, None), h, tokens[:, :-1], layers, None, later)
+        logits = _next_letters(whole(w, None), h, tokens[:, :-1], layers, None, hidden)
         return measured(logits, tokens[:, 1:].flatten(), how)
 
     return Model(weights, loss, measure, few)
@@ -114,16 +98,16 @@ def _pretrained(draw: Draw, width: int, layers: int, steps: int, turns: bool) ->
     before |= stack(one, draw, True, (width, LETTERS), "out")
     code = on_device(corpora()[0], draw)
     span = torch.arange(LENGTH + 1, device=draw.device)
-    later = _later(draw.device)
+    hidden = later(LENGTH, draw.device)
 
     def known(w: Weights, some: Tensor) -> Tensor:
         tokens = code[some[:, None] + span]
         if not turns:
-            logits = _next_letters(w, one, tokens[:, :-1], layers, None, later)
+            logits = _next_letters(w, one, tokens[:, :-1], layers, None, hidden)
             return entropy(logits, tokens[:, 1:].flatten())
         cover = torch.rand(len(some), LENGTH, generator=draw, device=draw.device) < 0.2
         shown = torch.where(cover, 0, tokens[:, :-1])
-        logits = dense(w, "out0", _states(w, one, shown, layers, None, None).flatten(1, 2))
+        logits = dense(w, "out0", read(w, one, shown, layers, None).flatten(1, 2))
         told = surprises(logits, tokens[:, :-1].flatten()) * cover.flatten()
         return told.sum(dim=1) / cover.sum().clamp(min=1)
 
@@ -159,14 +143,14 @@ class _Lora:
 
 def _answers(
     h: Hypers, draw: Draw, x: np.ndarray, y: np.ndarray, layers: int, how: str,
-    weights: Weights, read: Callable[[Weights, Draw | None], Weights],
+    weights: Weights, whole: Callable[[Weights, Draw | None], Weights],
 ) -> Model:  # fmt: skip
     """A classifier of snippets; the last `HELD` are measured on."""
     seen, labels = on_device(x, draw), on_device(y, draw)
     few = len(x) - HELD
 
     def answer(w: Weights, tokens: Tensor, using: Draw | None) -> Tensor:
-        states = _states(read(w, using), h, tokens, layers, using, None).mean(dim=2)
+        states = read(whole(w, using), h, tokens, layers, using).mean(dim=2)
         return dense(w, "class0", dropped(states, h["drop"], using))
 
     def loss(w: Weights, some: Tensor) -> Tensor:
@@ -220,18 +204,18 @@ def tuned(rng: np.random.Generator, widen: int, lora: bool) -> DeepJob:
             heads = stack(h, draw, same, (width, classes), "class")
         if lora:
             adapter = _Lora(h, draw, same, base, heads)
-            weights, read = adapter.weights, adapter.whole
+            weights, whole = adapter.weights, adapter.whole
         else:
             weights = {n: w.expand(arms, *w.shape[1:]).clone() for n, w in base.items()} | heads
             if not writes:
                 weights = {n: w for n, w in weights.items() if not n.startswith("out")}
 
-            def read(w: Weights, _: Draw | None) -> Weights:
+            def whole(w: Weights, _: Draw | None) -> Weights:
                 return w
 
         if writes:
-            return _language(h, draw, windows, few, layers, how, weights, read)
-        return _answers(h, draw, x, y, layers, how, weights, read)
+            return _language(h, draw, windows, few, layers, how, weights, whole)
+        return _answers(h, draw, x, y, layers, how, weights, whole)
 
     # a network sixteen times as wide wants rates a sixteenth of ours: as people write them
     narrow = float(rng.choice([1.0, 16.0, 16.0]))
