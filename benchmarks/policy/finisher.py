@@ -4,9 +4,8 @@ Supervised: tried arms of a task stand somewhere on their curves, and each would
 got all that is left, which the pool knows. The network learns to give the arm the highest score
 whose end is best: what is made small is the regret of going on with an arm drawn by its scores.
 
-As for the networks that read names, names are spelled otherwise or replaced by ones that mean
-nothing, and hyper-parameters and documented defaults left out, so that it does not learn tables by
-heart.
+As for the networks that read names, these are told in other ways (`named_tasks`), so that it does
+not learn tables by heart.
 
 Notation:
     R  tried arms (padded to `MOST`), N  hyper-parameters, H  hidden units, T  units of a training.
@@ -23,10 +22,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.policy.adam import Moments, adam, still
-from benchmarks.policy.knowledge import SHARES, SPARED, UNDOCUMENTED
+from benchmarks.policy.named_tasks import (
+    ROWS,
+    NamedTasks,
+    Tables,
+    drawn_tasks,
+    some_of,
+    told,
+    told_plainly,
+    window,
+)
 from benchmarks.policy.options import add_leave_out, parsed, write
-from benchmarks.policy.pool import NAMES, OF_VALUES, UNITS, read_labels
-from benchmarks.policy.respelling import SPELLINGS, spellings
+from benchmarks.policy.pool import OF_VALUES, UNITS
 from benchmarks.policy.studies import counted_from_start, unpacked
 from bhpt.beliefs.learned.array_types import Array
 from bhpt.beliefs.learned.finisher import (
@@ -39,39 +46,16 @@ from bhpt.beliefs.learned.finisher import (
 )
 from bhpt.beliefs.learned.network import Weights
 from bhpt.beliefs.learned.past import at
-from bhpt.domain import Misuse
-from bhpt.spaces.tokens import COLUMNS, NAME_HASH, column
+from bhpt.spaces.tokens import COLUMNS
 
 HIDDEN = 64
 STUDIES = 256  # in a step
 STRIDE = 50  # steps in one call
-ROWS = 256  # arms of a task that a study is drawn from at most: any such part of a larger one
 MEANINGLESS = 0.2  # chance that no name of a task means anything
 BENT = 0.4  # chance of a bent scale of improvements
 _NEAR = 0.05  # regrets that count as about the same
 _DECAY = 1e-2
 _CLIP = 1.0
-_DEFAULT = [column("has_default"), column("from_default"), column("from_default_squared")]
-
-
-class Pool(NamedTuple):
-    """The named tasks of a pool, on the device.
-
-    Attributes:
-        curves: As `pool.pack` has them, [rows, UNITS + 1].
-        tokens: Without names, [rows, N, OF_VALUES].
-        table: First row, rows and units of each task, [tasks, 3].
-        called: Which name each hyper-parameter has, -1 for none, [tasks, N].
-        hashes: Of several spellings of each name, [names, SPELLINGS, NAME_HASH].
-        shares: How often a task is drawn, [tasks].
-    """
-
-    curves: Array
-    tokens: Array
-    table: Array
-    called: Array
-    hashes: Array
-    shares: Array
 
 
 class Choice(NamedTuple):
@@ -94,38 +78,7 @@ class Choice(NamedTuple):
     now: Array
 
 
-def read_pool(file: str, leave_out: Sequence[str]) -> Pool:
-    """The named tasks of a pool without those that are left out.
-
-    Raises:
-        Misuse: The pool has no tokens.
-    """
-    labels = read_labels(Path(file))
-    with np.load(file) as arrays:
-        if "tokens" not in arrays:
-            raise Misuse(f"{file} has no tokens: pack it anew with benchmarks.policy.pool")
-        spoken = [[str(name) for name in row if name] for row in arrays["hyperparameters"]]
-        curves, tokens, table = arrays["curves"], arrays["tokens"], arrays["table"]
-    distinct = sorted({name for row in spoken for name in row})
-    place = {name: number for number, name in enumerate(distinct)}
-    called = np.full((len(spoken), NAMES), -1)
-    for task, row in enumerate(spoken):
-        called[task, : len(row)] = [place[name] for name in row]
-    kept = {*leave_out}
-    inside = [
-        bool(row) and name not in kept for row, name in zip(spoken, labels.names, strict=True)
-    ]
-    return Pool(
-        jnp.asarray(curves),
-        jnp.asarray(tokens),
-        jnp.asarray(table[:, :3], jnp.int32),
-        jnp.asarray(called, jnp.int32),
-        jnp.asarray(spellings(distinct, np.random.default_rng(3)), jnp.float32),
-        jnp.asarray(labels.shares(SHARES, inside), jnp.float32),
-    )
-
-
-def draw(pool: Pool, key: Array, task: Array, varied: bool) -> Choice:
+def draw(pool: NamedTasks, key: Array, task: Array, varied: bool) -> Choice:
     """Tried arms of a task somewhere on their curves.
 
     Args:
@@ -136,9 +89,8 @@ def draw(pool: Pool, key: Array, task: Array, varied: bool) -> Choice:
     """
     keys = jax.random.split(key, 6)
     total = pool.table[task, 2]
-    first, count = _window(pool, keys[5], task)
-    order = jax.random.uniform(keys[0], (ROWS,)) + 10.0 * (jnp.arange(ROWS) >= count)
-    rows = first + jax.lax.top_k(-order, MOST)[1]
+    first, count = window(pool, keys[5], task)
+    rows = first + some_of(keys[0], jnp.arange(ROWS) < count, MOST)
     arms = jnp.minimum(jax.random.randint(keys[1], (), 2, MOST + 1), count)
     seen = 1.0 * (jnp.arange(MOST) < arms)
     q = counted_from_start(unpacked(pool.curves[rows]), seen > 0)
@@ -150,16 +102,13 @@ def draw(pool: Pool, key: Array, task: Array, varied: bool) -> Choice:
     reached = jnp.maximum(end, now.max())
     scale = jnp.maximum(at(jnp, q, jnp.full(MOST, jnp.minimum(total, UNITS))).max(), _NEAR)
     regret = seen * ((reached * seen).max() - reached) / scale
-    values, names = _told(pool, keys[4], task, rows, varied)
-    told = curve_features(jnp, q, n, jnp.full(MOST, 1.0 * left), 1.0 * total, seen)
-    return Choice(told, values, names, seen, regret, now)
-
-
-def _window(pool: Pool, key: Array, task: Array) -> tuple[Array, Array]:
-    """The first row of the part of a task that arms are drawn from, and how many rows it has."""
-    first, count = pool.table[task, 0], pool.table[task, 1]
-    later = jax.random.randint(key, (), 0, jnp.maximum(count - ROWS, 0) + 1)
-    return first + later, jnp.minimum(count, ROWS)
+    values = pool.tokens[rows].astype(jnp.float32)
+    if varied:
+        values, names = told(pool, keys[4], task, values, MEANINGLESS)
+    else:
+        values, names = told_plainly(pool, task, values)
+    features = curve_features(jnp, q, n, jnp.full(MOST, 1.0 * left), 1.0 * total, seen)
+    return Choice(features, values, names, seen, regret, now)
 
 
 def _bent(key: Array, q: Array) -> Array:
@@ -180,28 +129,6 @@ def _moment(key: Array, q: Array, seen: Array, total: Array) -> tuple[Array, Arr
     n = 1 + jnp.floor((deepest - 1) * jnp.maximum(1.0 - rank, 0.0) ** steep).astype(jnp.int32)
     left = jnp.ceil(jnp.exp(jax.random.uniform(keys[3]) * jnp.log(2.0 * total)))
     return jnp.clip(n, 1, total), left.astype(jnp.int32)
-
-
-def _told(pool: Pool, key: Array, task: Array, rows: Array, varied: bool) -> tuple[Array, Array]:
-    """Tokens of some arms without names, [R, N, OF_VALUES], and names, [N, NAME_HASH]."""
-    keys = jax.random.split(key, 6)
-    values = pool.tokens[rows].astype(jnp.float32)
-    called = pool.called[task]
-    spelled = (
-        jax.random.randint(keys[0], (NAMES,), 0, SPELLINGS) if varied else jnp.zeros(NAMES, int)
-    )
-    names = pool.hashes[jnp.maximum(called, 0), spelled]
-    if varied:
-        noise = jax.random.normal(keys[1], (NAMES, NAME_HASH))
-        noise = noise / jnp.sqrt((noise**2).sum(axis=1, keepdims=True))
-        nameless = jax.random.uniform(keys[2]) < MEANINGLESS
-        names = jnp.where(nameless, noise, names)
-        unknown = nameless | (jax.random.uniform(keys[3]) < UNDOCUMENTED)
-        values = values.at[:, :, jnp.array(_DEFAULT)].multiply(1.0 - unknown)
-        spared = jax.random.uniform(keys[4], (NAMES,)) < SPARED
-        spared = spared & (jax.random.uniform(keys[5]) < 0.5)
-        values = values * (1.0 - spared)[None, :, None]
-    return values * values[:, :, :1], names * (called >= 0)[:, None]
 
 
 def judged(weights: Weights, choice: Choice) -> Array:
@@ -254,14 +181,14 @@ def loss(weights: Weights, choices: Choice) -> Array:
 
 @jax.jit
 def improve(
-    weights: Weights, moments: Moments, pool: Pool, key: Array, rate: Array
+    weights: Weights, moments: Moments, pool: NamedTasks, key: Array, rate: Array
 ) -> tuple[Weights, Moments, Array]:
     """`STRIDE` steps of Adam with decaying weights, and the mean loss."""
 
     def step(state: tuple[Weights, Moments], key: Array) -> tuple[tuple[Weights, Moments], Array]:
         weights, moments = state
         one, two = jax.random.split(key)
-        tasks = jax.random.categorical(one, jnp.log(pool.shares + 1e-30), shape=(STUDIES,))
+        tasks = drawn_tasks(pool, one, STUDIES)
         drawn = jax.vmap(lambda k, task: draw(pool, k, task, varied=True))(
             jax.random.split(two, STUDIES), tasks
         )
@@ -277,7 +204,7 @@ def improve(
     return weights, moments, values.mean()
 
 
-def train(pool: Pool, steps: int, rate: float, seed: int) -> Weights:
+def train(pool: NamedTasks, steps: int, rate: float, seed: int) -> Weights:
     """A network that has seen the tasks of a pool."""
     key = jax.random.PRNGKey(seed)
     weights: Weights = start(key)
@@ -293,7 +220,7 @@ def train(pool: Pool, steps: int, rate: float, seed: int) -> Weights:
 
 
 def tried_out(
-    weights: Weights, pool: Pool, tasks: Sequence[int], draws: int
+    weights: Weights, pool: NamedTasks, tasks: Sequence[int], draws: int
 ) -> tuple[float, float]:
     """Mean regret on some tasks of going on with what scores best, and with the best so far."""
 
@@ -330,13 +257,13 @@ def options_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train, try it on what was left out, and write the weights."""
     options = options_of(arguments)
-    labels = read_labels(Path(options.pool))
-    kept = labels.chosen(options.leave_out, options.leave_out_kind)
-    pool = read_pool(options.pool, kept)
+    tables = Tables(options.pool)
+    kept = tables.labels.chosen(options.leave_out, options.leave_out_kind)
+    inside = tables.named_without(kept)
+    pool = tables.on_device(inside)
     weights = train(pool, options.steps, options.rate, options.seed)
-    write(Path(options.out), options.command, "finisher", weights, labels.training(kept))
-    named = np.asarray(pool.called[:, 0]) >= 0
-    tasks = [t for t, name in enumerate(labels.names) if name in {*kept} and named[t]]
+    write(Path(options.out), options.command, "finisher", weights, tables.labels.training(kept))
+    tasks = sorted({*tables.named()} - {*inside})
     if tasks:
         chosen, leading = tried_out(weights, pool, tasks, 40)
         print(f"left out: regret {chosen:.4f}, going on with the best so far {leading:.4f}")

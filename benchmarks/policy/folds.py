@@ -102,6 +102,7 @@ FOUR = {
         "knowledge-graph",
         "word-embeddings",
         "sklearn-network",
+        "plain-network",
         "tabular-transformer",
         "grokking",
         "distillation",

@@ -2,8 +2,8 @@
 
 Supervised: small networks read the tokens of a configuration (`bhpt.spaces.tokens`) and learn which
 rank its training ended at among the others of its task. They must also be right about spellings,
-names and ranges that they have not seen; so in training names are spelled otherwise or replaced by
-ones that mean nothing, ranges are cut, and hyper-parameters and documented defaults left out.
+names and ranges that they have not seen; so in training names, defaults and hyper-parameters are
+told in other ways (`named_tasks`), and ranges are cut.
 
 The policy must learn how far to trust them on tasks that they have not seen; so each task of the
 pool is judged by networks that were trained without it, or without its kind. For tasks without
@@ -14,7 +14,7 @@ Notation:
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -25,9 +25,18 @@ import numpy as np
 from scipy.stats import rankdata, spearmanr
 
 from benchmarks.policy.adam import Moments, adam, still
+from benchmarks.policy.named_tasks import (
+    DEFAULT,
+    ROWS,
+    NamedTasks,
+    Tables,
+    drawn_tasks,
+    some_of,
+    told,
+    window,
+)
 from benchmarks.policy.options import add_leave_out, parsed, write
-from benchmarks.policy.pool import NAMES, OF_VALUES, read_labels
-from benchmarks.policy.respelling import SPELLINGS, meaningless, spellings
+from benchmarks.policy.pool import OF_VALUES
 from bhpt.beliefs import experts
 from bhpt.beliefs.experts import closeness_to_defaults, closeness_to_middle
 from bhpt.beliefs.learned.arm_opinions import ask_experts
@@ -36,24 +45,22 @@ from bhpt.beliefs.learned.geometry import OPINIONS
 from bhpt.beliefs.learned.name_opinions import opinions_after_reading
 from bhpt.beliefs.learned.network import Weights
 from bhpt.beliefs.learned.weights import read_weights
-from bhpt.domain import FloatArray, IntArray, Misuse
-from bhpt.spaces.tokens import COLUMNS, NAME_HASH, column, hashed_name
+from bhpt.domain import FloatArray
+from bhpt.spaces.tokens import COLUMNS, column
 
 NETWORKS = 4
 TOLD = OPINIONS - 1  # what a network says; how far they are apart is the last opinion
 HIDDEN = 64
 BATCH = 48  # arms of one task
-TASKS = 16  # in a batch of one network
-# how often a batch takes a task of each suite, relative to the others in the pool
-SHARES = {"lcbench": 0.45, "taskset": 0.4, "tables": 0.1, "nets": 0.35, "others": 1.5}
+TASKS = 128  # in a batch of one network
+STRIDE = 50  # steps in one call
+RATE = 3e-3  # of learning; falls to a hundredth of it
 COUNTED = 0.7  # part of what the networks have learned that they say, in case it misleads
 MEANINGLESS = 0.15  # chance that no name of a task means anything
-UNDOCUMENTED = 0.3  # chance that no default is known
 CUT = 0.3  # chance that arms come from a part of one range
-SPARED = 0.12  # chance that a hyper-parameter is kept from a task where some are
+_DECAY = 2e-5  # of weights
 _NARROWEST = 0.25  # part of a range that is left of it
 _FEWEST = 12  # arms that must be left in it
-_DEFAULT = [column("has_default"), column("from_default"), column("from_default_squared")]
 _MIDDLE, _MIDDLE_SQUARED = column("from_middle"), column("from_middle_squared")
 _NUMBER = column("number")
 
@@ -100,26 +107,87 @@ class Batch(NamedTuple):
         target: What is to be said about them, [E, TASKS, BATCH, TOLD].
     """
 
-    values: FloatArray
-    names: FloatArray
-    target: FloatArray
+    values: Array
+    names: Array
+    target: Array
+
+
+def batch(tasks: NamedTasks, target: Array, key: Array) -> Batch:
+    """Some arms of some tasks for each network.
+
+    Args:
+        tasks: The pool.
+        target: What is to be said about all its arms, [rows, TOLD].
+        key: Of random numbers.
+    """
+    one, two = jax.random.split(key)
+    some = drawn_tasks(tasks, one, NETWORKS * TASKS)
+    keys = jax.random.split(two, NETWORKS * TASKS)
+    parts = jax.vmap(partial(_varied, tasks, target))(keys, some)
+    return Batch(*(part.reshape(NETWORKS, TASKS, *part.shape[1:]) for part in parts))
+
+
+def _varied(
+    tasks: NamedTasks, target: Array, key: Array, task: Array
+) -> tuple[Array, Array, Array]:
+    """Some arms of a task, told in another way: values, names and targets, as in `Batch`."""
+    keys = jax.random.split(key, 5)
+    first, count = window(tasks, keys[0], task)
+    allowed = jnp.arange(ROWS) < count
+    at = jax.random.randint(keys[1], (), 0, (tasks.called[task] >= 0).sum())
+    low, high = jnp.sort(jax.random.uniform(keys[2], (2,)))
+    inside = allowed & _between(tasks.tokens[first + jnp.arange(ROWS), at], low, high)
+    cut = (jax.random.uniform(keys[3]) < CUT) & (high - low > _NARROWEST)
+    cut = cut & (inside.sum() >= _FEWEST)
+    picking, telling = jax.random.split(keys[4])
+    places = some_of(picking, jnp.where(cut, inside, allowed), BATCH)
+    values = tasks.tokens[first + places].astype(jnp.float32)
+    values = jnp.where(cut, _stretched(values, at, low, high), values)
+    values, names = told(tasks, telling, task, values, MEANINGLESS)
+    asked = target[first + places]
+    return values, names, asked - asked.mean(axis=0)
+
+
+def _between(tokens: Array, low: Array, high: Array) -> Array:
+    """Whether each token of a hyper-parameter is a number in a part of its range."""
+    middle = tokens[:, _MIDDLE].astype(jnp.float32) + 0.5
+    return (middle >= low) & (middle <= high) & (tokens[:, _NUMBER] > 0)
+
+
+def _stretched(tokens: Array, at: Array, low: Array, high: Array) -> Array:
+    """Tokens as if the range of a hyper-parameter had been a part of what it was."""
+    width = high - low
+    mine = tokens[:, at]
+    middle = (mine[:, _MIDDLE] + 0.5 - low) / width - 0.5
+    _, apart, squared = DEFAULT
+    mine = mine.at[:, _MIDDLE].set(middle).at[:, _MIDDLE_SQUARED].set(4.0 * middle**2)
+    mine = mine.at[:, apart].set(jnp.clip(mine[:, apart] / width, -2.0, 2.0))
+    mine = mine.at[:, squared].set(jnp.clip(mine[:, squared] / width**2, 0.0, 4.0))
+    return tokens.at[:, at].set(mine)
 
 
 @jax.jit
 def improve(
-    weights: Weights, moments: Moments, batch: Batch, rate: Array
+    weights: Weights, moments: Moments, tasks: NamedTasks, target: Array, key: Array, rate: Array
 ) -> tuple[Weights, Moments, Array]:
-    """One step of Adam, each network on its own part of a batch."""
+    """`STRIDE` steps of Adam, each network on its own part of a batch, and the mean loss."""
 
-    def loss(weights: Weights) -> Array:
+    def loss(weights: Weights, drawn: Batch) -> Array:
         said = jax.vmap(lambda one, part: jax.vmap(partial(_said, one))(part.values, part.names))(
-            weights, batch
+            weights, drawn
         )
-        decay = 2e-5 * sum((w**2).sum() for w in jax.tree.leaves(weights))
-        return NETWORKS * ((said - batch.target) ** 2).mean() + decay
+        decay = _DECAY * sum((w**2).sum() for w in jax.tree.leaves(weights))
+        return NETWORKS * ((said - drawn.target) ** 2).mean() + decay
 
-    value, grads = jax.value_and_grad(loss)(weights)
-    return *adam(weights, moments, grads, rate), value
+    def step(state: tuple[Weights, Moments], key: Array) -> tuple[tuple[Weights, Moments], Array]:
+        weights, moments = state
+        value, grads = jax.value_and_grad(loss)(weights, batch(tasks, target, key))
+        return adam(weights, moments, grads, rate), value
+
+    (weights, moments), values = jax.lax.scan(
+        step, (weights, moments), jax.random.split(key, STRIDE)
+    )
+    return weights, moments, values.mean()
 
 
 def _said(one: Weights, values: Array, names: Array) -> Array:
@@ -130,126 +198,36 @@ def _said(one: Weights, values: Array, names: Array) -> Array:
     return opinions_after_reading(jnp, alone, read[None], values[:, :, :1])[:, :TOLD]
 
 
-class Tables:
-    """The named tasks of the pool: rows, targets, suites."""
-
-    def __init__(self, pool: str) -> None:
-        """Read them."""
-        with np.load(pool) as file:
-            if "tokens" not in file:
-                raise Misuse(f"{pool} has no tokens: pack it anew with benchmarks.policy.pool")
-            self.table, self.tokens = file["table"], file["tokens"]
-            self.curves, spoken = file["curves"], file["hyperparameters"]
-        self.labels = read_labels(Path(pool))
-        self.names, self.suites = self.labels.names, self.labels.suites
-        self.spoken = [[str(name) for name in row if name] for row in spoken]
-        distinct = sorted({name for row in self.spoken for name in row})
-        self._spelled = spellings(distinct, np.random.default_rng(3))
-        place = {name: at for at, name in enumerate(distinct)}
-        self._at = [[place[name] for name in row] for row in self.spoken]
-        self._targets: dict[int, FloatArray] = {}
-
-    def rows(self, task: int) -> IntArray:
-        """Where a task's arms are."""
-        first, count = self.table[task][:2]
-        return np.arange(first, first + count)
-
-    def target(self, task: int) -> FloatArray:
-        """What is to be said about all arms of a task, [K, TOLD]; worked out once."""
-        if task not in self._targets:
-            curves = self.curves[self.rows(task), : self.table[task][2] + 1]
-            self._targets[task] = targets(curves.astype(float))
-        return self._targets[task]
-
-    def named(self) -> list[int]:
-        """Tasks whose hyper-parameters have names."""
-        return [t for t, names in enumerate(self.spoken) if names]
-
-    def read(self, task: int) -> FloatArray:
-        """Tokens of all arms of a task as they are in earnest, [K, N, F]."""
-        found = np.zeros((self.table[task][1], NAMES, COLUMNS), np.float32)
-        found[:, :, :OF_VALUES] = self.tokens[self.rows(task)]
-        for at, name in enumerate(self.spoken[task]):
-            found[:, at, OF_VALUES:] = hashed_name(name)
-        return found * found[:, :, :1]
-
-    def varied(
-        self, task: int, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Some arms of a task, told in another way: values, names and targets, as in `Batch`."""
-        rows, cut = self._some(task, rng)
-        found = self.tokens[rows].astype(np.float32)
-        if cut is not None:
-            _stretch(found, *cut)
-        names = self._at[task]
-        if rng.random() < MEANINGLESS:
-            hashes, documented = meaningless(len(names), rng), False
-        else:
-            hashes = self._spelled[names, rng.integers(SPELLINGS, size=len(names))]
-            documented = rng.random() >= UNDOCUMENTED
-        called = np.zeros((NAMES, NAME_HASH), np.float32)
-        called[: len(names)] = hashes
-        if not documented:
-            found[:, :, _DEFAULT] = 0.0
-        if rng.random() < 0.5:
-            spared = rng.random(NAMES) < SPARED
-            if not spared[: len(names)].all():
-                found[:, spared] = 0.0
-        target = self.target(task)[rows - self.table[task][0]]
-        return found * found[:, :, :1], called, target - target.mean(axis=0)
-
-    def _some(
-        self, task: int, rng: np.random.Generator
-    ) -> tuple[IntArray, tuple[int, float, float] | None]:
-        """Rows of some arms, from a part of one range at times: (where it is, low, high)."""
-        rows, cut = self.rows(task), None
-        at = int(rng.integers(len(self.spoken[task])))
-        low, high = np.sort(rng.random(2))
-        if rng.random() < CUT and high - low > _NARROWEST:
-            tokens = self.tokens[rows, at].astype(float)
-            middle = tokens[:, _MIDDLE] + 0.5
-            inside = (middle >= low) & (middle <= high) & (tokens[:, _NUMBER] > 0)
-            if inside.sum() >= _FEWEST:
-                rows, cut = rows[inside], (at, float(low), float(high))
-        if len(rows) < BATCH:
-            return rng.choice(rows, BATCH), cut
-        return rng.permutation(rows)[:BATCH], cut
-
-    def batches(self, tasks: Sequence[int], rng: np.random.Generator) -> Iterator[Batch]:
-        """Some arms of some tasks for each network, for ever."""
-        asked = {*tasks}
-        shares = self.labels.shares(SHARES, [t in asked for t in range(len(self.names))])
-        while True:
-            drawn = rng.choice(len(shares), NETWORKS * TASKS, p=shares)
-            made = zip(*(self.varied(int(t), rng) for t in drawn), strict=True)
-            yield Batch(*(_by_network(part) for part in made))
-
-
-def _by_network(parts: Sequence[FloatArray]) -> FloatArray:
-    """Arrays of all tasks of a batch as one, [E, TASKS, ..]."""
-    every = np.stack(parts).astype(np.float32)
-    return every.reshape(NETWORKS, TASKS, *every.shape[1:])
-
-
-def _stretch(tokens: FloatArray, at: int, low: float, high: float) -> None:
-    """Tell a hyper-parameter's tokens as if its range had been a part of what it was."""
-    width = high - low
-    middle = (tokens[:, at, _MIDDLE] + 0.5 - low) / width - 0.5
-    tokens[:, at, _MIDDLE], tokens[:, at, _MIDDLE_SQUARED] = middle, 4.0 * middle**2
-    _, apart, squared = _DEFAULT
-    tokens[:, at, apart] = np.clip(tokens[:, at, apart] / width, -2.0, 2.0)
-    tokens[:, at, squared] = np.clip(tokens[:, at, squared] / width**2, 0.0, 4.0)
-
-
 def train(tables: Tables, tasks: Sequence[int], steps: int, seed: int) -> Weights:
-    """Networks that have seen these tasks alone, and say `COUNTED` of what they learned."""
-    weights = start(jax.random.PRNGKey(seed))
+    """Networks that have seen these tasks alone, and say `COUNTED` of what they learned.
+
+    Args:
+        tables: The pool.
+        tasks: Which of its tasks.
+        steps: Of Adam, rounded up to whole calls of `improve`.
+        seed: Of the first weights and of what is drawn.
+    """
+    key = jax.random.PRNGKey(seed)
+    weights: Weights = start(key)
     moments = still(weights)
-    batches = tables.batches(tasks, np.random.default_rng(seed))
-    for step in range(steps):
-        rate = 3e-3 * min(1.0, step / 50) * (0.01 + 0.99 * 0.5 * (1 + np.cos(np.pi * step / steps)))
-        weights, moments, _ = improve(weights, moments, next(batches), rate)
+    named, target = tables.on_device(tasks), jnp.asarray(all_targets(tables, tasks))
+    for done in range(0, steps, STRIDE):
+        key, mine = jax.random.split(key)
+        falling = 0.01 + 0.99 * 0.5 * (1 + np.cos(np.pi * done / steps))
+        rate = RATE * min(1.0, (done + 1) / STRIDE) * falling
+        weights, moments, value = improve(weights, moments, named, target, mine, rate)
+        if done % (100 * STRIDE) == 0:
+            print(f"readers of names {done} {float(value):.4f}", flush=True)
     return {**weights, "reader_output": COUNTED * weights["reader_output"]}
+
+
+def all_targets(tables: Tables, tasks: Sequence[int]) -> FloatArray:
+    """What is to be said about the arms of some tasks, among those of their task, [rows, TOLD]."""
+    found = np.zeros((len(tables.curves), TOLD), np.float32)
+    for task in tasks:
+        rows = tables.rows(task)
+        found[rows] = targets(tables.curves[rows, : tables.table[task][2] + 1].astype(float))
+    return found
 
 
 def invented(rng: np.random.Generator, target: FloatArray) -> FloatArray:
@@ -321,7 +299,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parsed(parser(), arguments)
     tables = Tables(options.pool)
     kept = tables.labels.chosen(options.leave_out, options.leave_out_kind)
-    tasks = [t for t in tables.named() if tables.names[t] not in kept]
+    tasks = tables.named_without(kept)
     if options.names:
         weights: Weights = read_weights(Path(options.names), "names")
     else:
@@ -366,7 +344,8 @@ def crossed(
     rng = np.random.default_rng(2)
     for task in sorted(set(range(len(tables.names))) - set(tables.named())):
         rows = tables.rows(task)
-        said[rows] = invented(rng, tables.target(task))
+        curves = tables.curves[rows, : tables.table[task][2] + 1]
+        said[rows] = invented(rng, targets(curves.astype(float)))
     return said
 
 

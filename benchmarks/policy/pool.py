@@ -205,7 +205,7 @@ def sources(
 
 
 def source(suite: str, task: Task) -> Source:
-    """A table as a task of the pool; of a long training the first `UNITS` units.
+    """A table as a task of the pool; in a long training several epochs make a unit.
 
     Raises:
         Misuse: Its kind is not known.
@@ -215,8 +215,8 @@ def source(suite: str, task: Task) -> Source:
             f"table {task.name} has no kind: write one into {task.name}.json, "
             'such as "kind": "boosted-trees"'
         )
-    if task.epochs > UNITS * task.unit:
-        task = replace(task, losses=task.losses[:, : UNITS * task.unit])
+    if task.epochs > UNITS * task.unit:  # whole, so that schedules end
+        task = replace(task, unit=-(-task.epochs // UNITS))
     told = (task.features, task.tokens, task.hyperparameters)
     return Source(suite, task.name, task.kind, by_unit(task), *told)
 

@@ -1,4 +1,4 @@
-"""Other spellings of the names of hyper-parameters, and names that mean nothing."""
+"""Other spellings of the names of hyper-parameters."""
 
 from collections.abc import Sequence
 
@@ -6,10 +6,10 @@ import numpy as np
 
 from bhpt.domain import FloatArray
 from bhpt.spaces.spelling import spelled
-from bhpt.spaces.tokens import NAME_HASH, hashed_name
+from bhpt.spaces.tokens import hashed_name
 
-SPELLINGS = 6  # of each name; the first is its own
-_OWN = 3  # so many of them are its own
+SPELLINGS = 12  # of each name; the first is its own
+_OWN = 5  # so many of them are its own
 _SHORT = {
     "learning": "learn",
     "regularization": "reg",
@@ -45,7 +45,7 @@ _LONG = {
 def respelled(name: str, rng: np.random.Generator) -> str:
     """A name as somebody else might write it: shorter, longer, reordered, with more words."""
     words = spelled(name).split("_")
-    how = int(rng.integers(10))
+    how = int(rng.integers(12))
     if how < 3:
         return "_".join(_SHORT.get(word, word) for word in words)
     if how < 5:
@@ -58,6 +58,10 @@ def respelled(name: str, rng: np.random.Generator) -> str:
         return "_".join([*words, str(rng.integers(3))])
     if how == 8:
         return "_".join([str(rng.choice(["model", "opt", "train", "my"])), *words])
+    if how == 9:
+        return str(rng.choice(words))
+    if how == 10:
+        return words[-1]
     return name
 
 
@@ -69,9 +73,3 @@ def spellings(names: Sequence[str], rng: np.random.Generator) -> FloatArray:
             for name in names
         ]
     )
-
-
-def meaningless(count: int, rng: np.random.Generator) -> FloatArray:
-    """Hashes of names that nobody has seen, [count, NAME_HASH]."""
-    found = rng.standard_normal((count, NAME_HASH))
-    return np.asarray(found / np.sqrt((found**2).sum(axis=1, keepdims=True)))

@@ -17,6 +17,7 @@ from . import (
     gradients,
     linear,
     optimisers,
+    plain_nets,
     recommenders,
     reinforcement,
     trees,
@@ -57,6 +58,7 @@ KINDS: dict[str, Callable[[np.random.Generator, int], Job]] = {
     "xgboost_sklearn": trees.xgboost_sklearn,
     "gradient_boosting": trees.gradient_boosting,
     "fast_text": fast_text.fast_text,
+    "plain_network": plain_nets.plain_network,
 }
 
 

@@ -24,6 +24,12 @@ def training() -> Any:
     return import_module("benchmarks.policy.finisher")
 
 
+def everything(pool: Path) -> Any:
+    """All tasks of a pool as training draws from them."""
+    tables = import_module("benchmarks.policy.named_tasks").Tables(str(pool))
+    return tables.on_device(tables.named())
+
+
 def late_gains(seed: int) -> Source:
     """A table whose arms look alike until a third of their training, and then go by their rate."""
     rng = np.random.default_rng(seed)
@@ -59,7 +65,7 @@ def test_it_learns_which_arms_gain_late(
     weights = read_weights(out, "finisher")
     assert weights.passport.trained_on.left_out == ("late_5",)
     assert weights.passport.trained_on.kinds == {"late": 5}
-    read = module.read_pool(str(pool), ())
+    read = everything(pool)
     draw = jax.vmap(lambda key: module.draw(read, key, 5, varied=False))
     choices = draw(jax.random.split(jax.random.PRNGKey(3), 64))
     before = float(module.loss(module.start(jax.random.PRNGKey(0)), choices))
@@ -69,7 +75,7 @@ def test_it_learns_which_arms_gain_late(
 def test_training_and_deciding_are_told_the_same(pool: Path) -> None:
     module = training()
     jax = import_module("jax")
-    read = module.read_pool(str(pool), ())
+    read = everything(pool)
     weights = module.start(jax.random.PRNGKey(1))
     choice = module.draw(read, jax.random.PRNGKey(2), 3, varied=False)
     tokens = np.concatenate(
@@ -91,7 +97,7 @@ def test_training_and_deciding_are_told_the_same(pool: Path) -> None:
 def test_going_on_with_the_best_arm_misses_nothing(pool: Path) -> None:
     module = training()
     jax = import_module("jax")
-    read = module.read_pool(str(pool), ())
+    read = everything(pool)
     draw = jax.jit(lambda key: module.draw(read, key, 0, varied=False))
     for seed in range(20):
         choice = draw(jax.random.PRNGKey(seed))
@@ -104,12 +110,34 @@ def test_going_on_with_the_best_arm_misses_nothing(pool: Path) -> None:
 
 
 def test_any_part_of_a_large_task_is_drawn_from(pool: Path) -> None:
-    module = training()
-    jax = import_module("jax")
-    read = module.read_pool(str(pool), ())
+    pytest.importorskip("jax")
+    module, jax = import_module("benchmarks.policy.named_tasks"), import_module("jax")
+    read = everything(pool)
     large = read._replace(table=read.table.at[0].set(jax.numpy.array([7, module.ROWS + 5, UNITS])))
-    parts = [module._window(large, jax.random.PRNGKey(seed), 0) for seed in range(60)]
+    parts = [module.window(large, jax.random.PRNGKey(seed), 0) for seed in range(60)]
     assert {int(first) for first, _ in parts} == {7, 8, 9, 10, 11, 12}
     assert {int(count) for _, count in parts} == {module.ROWS}
     first, count, _ = (int(number) for number in read.table[1])
-    assert [int(n) for n in module._window(read, jax.random.PRNGKey(0), 1)] == [first, count]
+    assert [int(n) for n in module.window(read, jax.random.PRNGKey(0), 1)] == [first, count]
+
+
+def test_arms_are_drawn_once_while_there_are_enough_and_then_again() -> None:
+    pytest.importorskip("jax")
+    module, jax = import_module("benchmarks.policy.named_tasks"), import_module("jax")
+    allowed = jax.numpy.arange(module.ROWS) % 50 == 3  # 3, 53, 103, 153, 203, 253
+    for seed in range(20):
+        few = np.asarray(module.some_of(jax.random.PRNGKey(seed), allowed, 4))
+        assert len({*few.tolist()}) == 4
+        many = np.asarray(module.some_of(jax.random.PRNGKey(seed), allowed, 13))
+        counts = np.unique(many, return_counts=True)
+        assert counts[0].tolist() == [3, 53, 103, 153, 203, 253]
+        assert {*counts[1].tolist()} == {2, 3}
+
+
+def test_tasks_are_drawn_by_their_shares(pool: Path) -> None:
+    read = everything(pool)
+    module, jax = import_module("benchmarks.policy.named_tasks"), import_module("jax")
+    shares = np.array([0.5, 0.0, 0.125, 0.25, 0.125, 0.0])
+    uneven = read._replace(shares=jax.numpy.asarray(shares))
+    drawn = np.asarray(module.drawn_tasks(uneven, jax.random.PRNGKey(0), 40_000))
+    np.testing.assert_allclose(np.bincount(drawn, minlength=6) / 40_000, shares, atol=0.01)

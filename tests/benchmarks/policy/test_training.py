@@ -273,11 +273,13 @@ def test_tables_need_a_kind_and_a_name_of_their_own(tmp_path: Path) -> None:
         pack([wide], tmp_path / "pool.npz")
 
 
-def test_of_a_long_training_the_first_units_are_packed() -> None:
-    losses = np.linspace(0.9, 0.1, 3 * UNITS)[None, :].repeat(2, axis=0)
+def test_a_long_training_is_packed_whole_in_larger_units() -> None:
+    """157 epochs in units of 2 become 40 of 4, the last of one epoch."""
+    losses = np.linspace(0.9, 0.1, 3 * UNITS + 1)[None, :].repeat(2, axis=0)
     made = source("others", Task("long", losses, 1.0, 2, np.zeros((2, 1)), kind="new"))
-    assert made.improvements.shape == (2, UNITS + 1)
-    np.testing.assert_allclose(made.improvements[:, -1], 1)
+    assert made.improvements.shape == (2, 40 + 1)
+    gained = (1.0 - losses[:, [3, 7, -1]]) / 0.9
+    np.testing.assert_allclose(made.improvements[:, [1, 2, -1]], gained)
 
 
 def test_the_pool_can_be_packed_without_a_kind(pool_file: Path, tmp_path: Path) -> None:
@@ -679,17 +681,18 @@ def test_invented_opinions_are_good_bad_or_none() -> None:
 
 
 def test_batches_are_of_the_tasks_asked_for(pool_file: Path) -> None:
-    knowledge = training("knowledge")
+    knowledge, jax = training("knowledge"), import_module("jax")
     tables = knowledge.Tables(str(pool_file))
     named = tables.named()
     assert {tables.suites[t] for t in named} == {"lcbench", "taskset", "tables", "nets", "others"}
     assert len(named) == 18 + 6 + len(PACKAGED) + 2 + 3
     asked = [t for t in named if tables.names[t] in ("lcbench:3", "vae_mnist", "fcnet_mnist")]
-    batches = tables.batches(asked, np.random.default_rng(0))
+    pool, target = tables.on_device(asked), knowledge.all_targets(tables, asked)
+    draw = jax.jit(lambda key: knowledge.batch(pool, jax.numpy.asarray(target), key))
     widths = {len(tables.spoken[task]) for task in asked}
     drawn = set()
-    for _ in range(5):
-        told, names, target = next(batches)
+    for seed in range(5):
+        told, names, target = map(np.asarray, draw(jax.random.PRNGKey(seed)))
         each = (knowledge.NETWORKS, knowledge.TASKS)
         assert told.shape == (*each, knowledge.BATCH, NAMES, OF_VALUES)
         assert names.shape == (*each, NAMES, NAME_HASH)
@@ -703,23 +706,47 @@ def test_batches_are_of_the_tasks_asked_for(pool_file: Path) -> None:
     assert widths <= drawn
 
 
+def test_arms_of_a_batch_keep_their_tokens_and_targets(pool_file: Path) -> None:
+    """What is not told otherwise is what the pool holds, beside the target of the same arm."""
+    knowledge, jax = training("knowledge"), import_module("jax")
+    tables = knowledge.Tables(str(pool_file))
+    task = tables.names.index("vae_mnist")
+    rows, at = tables.rows(task), tables.spoken[task].index("lr")
+    magnitude = column("magnitude")  # changed by no way of telling
+    target = knowledge.all_targets(tables, [task])
+    pool = tables.on_device([task])
+    told, _, asked = knowledge.batch(pool, jax.numpy.asarray(target), jax.random.PRNGKey(0))
+    told, asked = np.asarray(told)[0], np.asarray(asked)[0]
+    held = tables.tokens[rows, at, magnitude].astype(float)
+    assert len({*held.tolist()}) == len(held)
+    seen = 0
+    for values, wanted in zip(told[:, :, at], asked, strict=True):
+        if not values[:, column("present")].any():  # kept from this task
+            continue
+        which = rows[np.abs(values[:, magnitude][:, None] - held[None]).argmin(axis=1)]
+        np.testing.assert_allclose(wanted, target[which] - target[which].mean(axis=0), atol=1e-6)
+        seen += 1
+    assert seen > knowledge.TASKS / 2
+
+
 def test_ranges_that_are_cut_are_told_as_if_they_had_been_declared_so() -> None:
     knowledge = training("knowledge")
     values = np.linspace(0.2, 0.6, 5)
     configs = [{"eta0": float(v)} for v in values]
     wide = encode_tokens(configs, {"eta0": NumberRange(0.0, 1.0)})
     part = encode_tokens(configs, {"eta0": NumberRange(0.2, 0.6)})
-    knowledge._stretch(wide, 0, 0.2, 0.6)
+    wide = np.asarray(knowledge._stretched(import_module("jax.numpy").array(wide), 0, 0.2, 0.6))
     told = [column(n) for n in ("from_middle", "from_middle_squared")]
-    np.testing.assert_allclose(wide[:, :, told], part[:, :, told], atol=1e-9)
+    np.testing.assert_allclose(wide[:, :, told], part[:, :, told], atol=1e-6)
 
 
 def test_targets_of_a_task_are_in_its_own_rows(pool_file: Path) -> None:
     knowledge = training("knowledge")
     tables = knowledge.Tables(str(pool_file))
+    every = knowledge.all_targets(tables, range(len(tables.names)))
     for made in small_sources(pool_file.parent):
         curves = packed(made.improvements).astype(float)
-        found = tables.target(tables.names.index(made.name))
+        found = every[tables.rows(tables.names.index(made.name))]
         np.testing.assert_allclose(found, knowledge.targets(curves), atol=1e-6)
 
 
