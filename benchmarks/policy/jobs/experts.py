@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from .batched import Draw, Hypers, Model, Weights, dense, dropped, masked, matrix
-from .deep_job import DeepJob, adam_rate, averaged, on_device, stack, surprises
+from .deep_job import DeepJob, adam_rate, as_wide, averaged, on_device, stack, surprises
 from .encoders import attended, later, measured
 from .ranges import Axis
 from .texts import reading
@@ -96,9 +96,9 @@ def _weights(h: Hypers, draw: Draw, same: bool, width: int, hidden: int, layers:
     return weights | stack(h, draw, same, (width, LETTERS), "out")
 
 
-def _axes(width: int) -> tuple[Axis, ...]:
+def _axes(width: int, wide: float) -> tuple[Axis, ...]:
     return (
-        adam_rate("learning_rate", 5e-4, 5e-3, "lr"),
+        adam_rate("learning_rate", 5e-4 / wide, 5e-3 / wide, "lr"),
         Axis("num_experts", values=(2, 4, 8), also=("num_local_experts", "moe_num_experts")),
         Axis("num_experts_per_tok", (1, 2), (1, 4), whole=True,
              also=("top_k", "moe_router_topk", "moe_top_k")),
@@ -150,14 +150,15 @@ def experts(rng: np.random.Generator, widen: int = 1) -> DeepJob:
         "dropout": "drop", "adam_beta2": "beta2", "lr_warmup_fraction": "warmup",
         "min_lr_ratio": "final", "clip_grad": "clip", "micro_batch_size": "batch",
     }  # fmt: skip
+    wide = as_wide(rng, 8.0)
     fixed = {
         "batch": 16, "rank": int(rng.choice([4, 8])), "passes": int(rng.choice([1, 2])),
         "penalty": 0.01, "other_gain": 0.001, "third_gain": 0.0, "gain": 2.0, "final": 0.1,
-        "schedule": "annealed", "warmup": 0.02,
+        "schedule": "annealed", "warmup": 0.02, "lr_scale": wide,
     }  # fmt: skip
     what = "documentation" if which else "programs"
-    about = f"{what}, {few} parts of {LENGTH} letters; {layers} layers"
-    return DeepJob("mixture-of-experts", how, about, _axes(width), keys, fixed, build)
+    about = f"{what}, {few} parts of {LENGTH} letters; {layers} layers; rates times {wide:g}"
+    return DeepJob("mixture-of-experts", how, about, _axes(width, wide), keys, fixed, build)
 
 
 KINDS: dict[str, Callable[[np.random.Generator, int], DeepJob]] = {"experts": experts}

@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from .batched import Draw, Hypers, Model, Weights
 from .control import GAMMA, World, cart, hill, point
-from .deep_job import DeepJob, adam_rate, averaged, forward, shared, stack, surprises
+from .deep_job import DeepJob, adam_rate, as_wide, averaged, forward, shared, stack, surprises
 from .proximal import catch
 from .ranges import Axis
 
@@ -169,9 +169,10 @@ class _Learner:
         return torch.where(sound, -total.mean(dim=1), torch.nan)
 
 
-def _axes(how: str, hidden: int) -> tuple[Axis, ...]:
+def _axes(how: str, hidden: int, wide: float) -> tuple[Axis, ...]:
     """What each algorithm lets people tune."""
-    rate = adam_rate("learning_rate", 3e-4, 5e-3, "lr")
+    low, high = 3e-4 / wide, 5e-3 / wide
+    rate = adam_rate("learning_rate", low, high, "lr")
     both = (
         Axis("batch_size", (32, 128), (2, 128), log=True, whole=True),
         Axis("dropout_rate", (0.0, 0.1), (0.0, 0.8)),
@@ -191,8 +192,8 @@ def _axes(how: str, hidden: int) -> tuple[Axis, ...]:
         )  # fmt: skip
     else:
         own = (
-            adam_rate("critic_learning_rate", 3e-4, 5e-3),
-            adam_rate("actor_learning_rate", 3e-4, 5e-3),
+            adam_rate("critic_learning_rate", low, high),
+            adam_rate("actor_learning_rate", low, high),
             Axis("expectile", (0.6, 0.9), (0.05, 0.999)),
             Axis("weight_temp", (1.0, 10.0), (0.01, 300.0), log=True, also=("temperature",)),
             Axis("tau", (0.005, 0.05), (1e-4, 1.0), log=True),
@@ -226,13 +227,15 @@ def offline_control(rng: np.random.Generator, widen: int = 1) -> DeepJob:
         "batch_size": "batch", "dropout_rate": "drop", "hidden_units": "width",
         "clip_grad_norm": "clip",
     }  # fmt: skip
-    hard = how == ALGORITHMS[0]
+    hard, wide = how == ALGORITHMS[0], as_wide(rng, 8.0)
     fixed = {
         "batch": 64, "penalty": 1.0 if hard else 0.01, "frequency": 20.0 if hard else 1.0,
-        "pace": 1.0 if hard else 0.01, "margin": 0.7, "gain": 3.0, "other_lr": 1e-3,
+        "pace": 1.0 if hard else 0.01, "margin": 0.7, "gain": 3.0,
+        "other_lr": 1e-3 / wide, "lr_scale": wide,
     }  # fmt: skip
     about = f"{how}, {world.about}, {count} transitions, {knows:g} of the actors know"
-    axes = _axes(how, hidden)
+    about = f"{about}; rates times {wide:g}"
+    axes = _axes(how, hidden, wide)
     return DeepJob("offline-rl", "negative return", about, axes, keys, fixed, build)
 
 

@@ -14,12 +14,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from .batched import Draw, Hypers, Model, Weights, masked
-from .deep_job import DeepJob, adam_rate, averaged, on_device, shared, stack
+from .deep_job import DeepJob, adam_rate, as_wide, averaged, on_device, shared, stack
 from .encoders import convolved
 from .ranges import Axis
 
 HELD, COARSE, FINE = 120, 6, 12
 SIDE, MOST = 20, 160  # of the picture that Gaussians are fitted to; how many there are at most
+EXTENT = 16.0  # of a scene in units of places, as rates of places are written for
 
 
 def noise_ratio(square: Tensor) -> Tensor:
@@ -58,9 +59,9 @@ def _resolved(w: Weights, h: Hypers, x: Tensor, blocks: int) -> Tensor:
     return fine + x[..., 0].repeat_interleave(2, dim=1).repeat_interleave(2, dim=2)
 
 
-def _resolution_axes(most: int, blocks: int) -> tuple[Axis, ...]:
+def _resolution_axes(most: int, blocks: int, wide: float) -> tuple[Axis, ...]:
     return (
-        adam_rate("lr", 5e-4, 5e-3, "learning_rate", "lr_g"),
+        adam_rate("lr", 5e-4 / wide, 5e-3 / wide, "learning_rate", "lr_g"),
         Axis("num_feat", (max(most // 3, 4), most), (1, most), log=True, whole=True,
              also=("n_feats", "num_channels")),
         Axis("num_block", (1, blocks), (1, max(blocks, 2)), whole=True, also=("n_resblocks",)),
@@ -109,15 +110,17 @@ def super_resolution(rng: np.random.Generator, widen: int = 1) -> DeepJob:
         "batch_size_per_gpu": "batch", "loss_type": "criterion", "scheduler": "schedule",
         "grad_clip": "clip",
     }  # fmt: skip
-    fixed = {"batch": 16, "criterion": "l1", "beta2": 0.99, "init_scale": 0.7}
+    wide = as_wide(rng, 8.0)
+    fixed = {"batch": 16, "criterion": "l1", "beta2": 0.99, "init_scale": 0.7, "lr_scale": wide}
     about = f"{few} textures from {COARSE} to {FINE}, noise {loud:g}; {blocks} blocks"
-    axes = _resolution_axes(most, blocks)
+    about = f"{about}; rates times {wide:g}"
+    axes = _resolution_axes(most, blocks, wide)
     return DeepJob("super-resolution", "negative PSNR", about, axes, keys, fixed, build)
 
 
 def _drawn(w: Weights, h: Hypers, at: Tensor) -> Tensor:
     """Colours at points [n, 2], [A, n, 3]: the sum of all Gaussians of each arm."""
-    away = at.view(1, -1, 1, 2) - w["place"].unsqueeze(1)
+    away = at.view(1, -1, 1, 2) - EXTENT * w["place"].unsqueeze(1)
     cos, sin = (f(w["turn"]).unsqueeze(1) for f in (torch.cos, torch.sin))
     across = torch.stack(
         [cos * away[..., 0] + sin * away[..., 1], cos * away[..., 1] - sin * away[..., 0]], dim=-1
@@ -158,7 +161,7 @@ def _splatting_weights(h: Hypers, draw: Draw, same: bool) -> Weights:
     wide = (0.7 * even * h["init_scale"]).log().view(-1, 1, 1)
     start = h["explore"].clamp(1e-3, 1 - 1e-3)
     return {
-        "place": by_chance(MOST, 2),
+        "place": by_chance(MOST, 2) / EXTENT,
         "reach": wide.expand(-1, MOST, 2).clone(),
         "turn": 3.14 * by_chance(MOST),
         "colour": by_chance(MOST, 3),
@@ -173,7 +176,7 @@ def _splatting_axes(rng: np.random.Generator) -> tuple[Axis, ...]:
         ("means_lr", "sh0_lr", "opacities_lr", "scales_lr", "quats_lr", "ssim_lambda"),
     )[int(rng.integers(2))]
     return (
-        Axis(place, (1e-3, 1e-2), (1e-6, 1.0), log=True, always=True),
+        Axis(place, (6e-5, 6e-4), (1e-7, 0.05), log=True, always=True),
         Axis(colour, (2e-3, 0.03), (1e-5, 3.0), log=True),
         Axis(opacity, (0.01, 0.1), (1e-4, 5.0), log=True),
         Axis(reach, (5e-3, 0.05), (1e-5, 3.0), log=True),
@@ -227,7 +230,7 @@ def splatting(rng: np.random.Generator, widen: int = 1) -> DeepJob:
                  "init_scale", "explore", "penalty", "other_gain", "eps")  # fmt: skip
     keys = {axis.name: name for axis, name in zip(axes, canonical, strict=True)}
     fixed = {
-        "lr": 3e-3, "other_lr": 0.01, "third_lr": 0.05, "fourth_lr": 0.01, "fifth_lr": 0.01,
+        "lr": 2e-4, "other_lr": 0.01, "third_lr": 0.05, "fourth_lr": 0.01, "fifth_lr": 0.01,
         "mix": 0.2, "rank": 100, "explore": 0.3, "penalty": 0.0, "other_gain": 0.0, "eps": 1e-15,
         "batch": 1, "schedule": str(rng.choice(["constant", "cosine"])),
     }  # fmt: skip
