@@ -47,6 +47,13 @@ class _Task:
     unit: float
     about: str
 
+    @property
+    def untrained(self) -> float:
+        """The mean cost of ants that no other has left a trail for."""
+        alone: Config = {"alpha": 0.0, "beta": 2.0, "n_ants": 50}
+        tours = _walked(self, np.ones_like(self.eager), alone, np.random.default_rng(0))
+        return float(self.cost(tours).mean())
+
 
 def _tour(rng: np.random.Generator) -> _Task:
     """Places of the plane in groups or anywhere, to be visited and left for the first one."""
@@ -110,8 +117,7 @@ def ant_colony(rng: np.random.Generator, longer: int = 1) -> Job:
         draw = np.random.default_rng(seed)
         trail = np.full(task.eager.shape, float(config.get("tau0", 1.0)))
         keep, elite = 1 - float(config.get("rho", 0.1)), float(config.get("elitist_weight", 1.0))
-        costs = task.cost(np.argsort(draw.random((10, len(trail))), axis=1))
-        losses, best, tour = [float(costs.mean())], float("inf"), None
+        losses, best, tour = [task.untrained], float("inf"), None
         for at in range(units * rounds):
             tours = _walked(task, trail, config, draw)
             costs = task.cost(tours)
