@@ -114,7 +114,7 @@ class _Towers:
         if not by_rank:
             return surprises(near, at).mean(dim=1)
         own = near.diagonal(dim1=1, dim2=2).unsqueeze(2)
-        hit = ((near > own).sum(dim=2) < 5).float().mean(dim=1)
+        hit = ((near >= own).sum(dim=2) <= 5).float().mean(dim=1)  # a tie is no hit
         return torch.where(near.isfinite().all(dim=2).all(dim=1), 0.0, torch.nan) - hit
 
 

@@ -66,6 +66,19 @@ def test_an_area_is_the_chance_that_a_strange_row_scores_higher() -> None:
     assert found[4].isnan()
 
 
+def test_who_finds_everything_alike_has_found_nothing() -> None:
+    retrieval = import_module("benchmarks.policy.jobs.retrieval")
+    right = torch.arange(30)
+    found = retrieval.missed(torch.stack([torch.eye(30), torch.ones(30, 30)]), right)
+    assert found.tolist() == [-1.0, 0.0]
+    captions = import_module("benchmarks.policy.jobs.captions")
+    towers = captions._Towers.__new__(captions._Towers)
+    towers.draw, towers.few = torch.Generator(), 0
+    both = torch.stack([torch.eye(captions.HELD), torch.ones(captions.HELD, captions.HELD)])
+    towers.near = lambda *_: both
+    assert towers.measure({}, by_rank=True).tolist() == [-1.0, 0.0]
+
+
 def test_a_tenth_of_the_error_is_ten_decibels() -> None:
     ratio = import_module("benchmarks.policy.jobs.restoring").noise_ratio(torch.tensor([0.1, 0.01]))
     assert ratio.tolist() == pytest.approx([-10.0, -20.0])
