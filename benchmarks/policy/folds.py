@@ -47,6 +47,8 @@ FOUR = {
         "catboost",
         "beta-vae",
         "clustering",
+        "additive-model",
+        "mixture-of-experts",
     ),
     "d": (
         "reinforcement-learning",
@@ -70,6 +72,12 @@ FOUR = {
         "scheduled-sgd",
         "scheduled-adamw",
         "image-autoencoder",
+        "one-cycle",
+        "image-text",
+        "super-resolution",
+        "offline-rl",
+        "semi-supervised",
+        "ant-colony",
     ),
     "e": (
         "linear",
@@ -95,6 +103,10 @@ FOUR = {
         "tuned-transformer",
         "lora",
         "series-classification",
+        "state-space",
+        "neural-ode",
+        "gaussian-splatting",
+        "n-beats",
     ),
     "f": (
         "factorisation",
@@ -113,6 +125,7 @@ FOUR = {
         "neighbour-map",
         "two-towers",
         "next-item",
+        "anomaly-detection",
     ),
 }
 _SIGN = "fold:"

@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from . import (
+    additive,
     classical,
+    colonies,
     ensembles,
     factors,
     fast_text,
@@ -58,6 +60,8 @@ KINDS: dict[str, Callable[[np.random.Generator, int], Job]] = {
     "xgboost_sklearn": trees.xgboost_sklearn,
     "gradient_boosting": trees.gradient_boosting,
     "fast_text": fast_text.fast_text,
+    "additive_model": additive.additive_model,
+    "ant_colony": colonies.ant_colony,
     "plain_network": plain_nets.plain_network,
 }
 

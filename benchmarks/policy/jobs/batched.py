@@ -17,8 +17,10 @@ from .ranges import Config
 Weights = dict[str, Tensor]
 Draw = torch.Generator
 
-SCHEDULES = ("constant", "linear", "cosine", "polynomial", "annealed")
-ACTIVATIONS = ("relu", "tanh", "gelu")
+SCHEDULES = ("constant", "linear", "cosine", "polynomial", "annealed", "one-cycle")
+ACTIVATIONS = ("relu", "tanh", "gelu", "softplus")
+CRITERIA = ("l2", "l1")
+OBJECTIVES = ("one-class", "soft-boundary")
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,8 +116,20 @@ DEFAULTS: Config = {
     "starts": 0.0,
     "memory": 1e9,
     "total": 1.0,
+    "third_lr": 1e-3,
+    "fourth_lr": 1e-3,
+    "fifth_lr": 1e-3,
+    "div": 25.0,
+    "div_final": 1e5,
+    "criterion": "l2",
+    "objective": "one-class",
 }
-_WORDS = {"schedule": SCHEDULES, "activation": ACTIVATIONS}
+_WORDS = {
+    "schedule": SCHEDULES,
+    "activation": ACTIVATIONS,
+    "criterion": CRITERIA,
+    "objective": OBJECTIVES,
+}
 
 
 def hypers(settings: list[Config], device: str) -> Hypers:
@@ -245,7 +259,8 @@ def _falls(h: Hypers, part: float) -> Tensor:
     """What of its learning rate each arm uses after this part of the training, [A].
 
     `polynomial` falls to `final` of it by a `power` over the part `decays`; `annealed` falls to
-    `final` along half a cosine once it has warmed up.
+    `final` along half a cosine once it has warmed up; `one-cycle` rises from its `div`-th part
+    along half a cosine while it warms up, and falls along another to the `div_final`-th of that.
     """
     warm = torch.clamp(h["warmup"], min=1e-6)
     gone = torch.clamp(part / h["decays"].clamp(min=1e-6), max=1.0)
@@ -256,6 +271,17 @@ def _falls(h: Hypers, part: float) -> Tensor:
         torch.full_like(h["lr"], 0.5 * (1 + np.cos(np.pi * part))),
         h["final"] + (1 - h["final"]) * (1 - gone) ** h["power"],
         h["final"] + (1 - h["final"]) * 0.5 * (1 + torch.cos(np.pi * since)),
+        _cycle(h, torch.clamp(part / warm, max=1.0), since),
     )
     falls = torch.stack(ways).gather(0, h["schedule"].long().unsqueeze(0))[0]
-    return falls * torch.clamp((part + 1e-9) / warm, max=1.0)
+    cycles = h["schedule"] == SCHEDULES.index("one-cycle")
+    return falls * torch.where(cycles, 1.0, torch.clamp((part + 1e-9) / warm, max=1.0))
+
+
+def _cycle(h: Hypers, risen: Tensor, since: Tensor) -> Tensor:
+    """One cycle of a learning rate by how far it has risen and, after that, fallen, [A]."""
+    low = 1 / h["div"]
+    up = low + (1 - low) * 0.5 * (1 - torch.cos(np.pi * risen))
+    last = low / h["div_final"]
+    down = last + (1 - last) * 0.5 * (1 + torch.cos(np.pi * since))
+    return torch.where(risen < 1, up, down)

@@ -17,18 +17,28 @@ from torch import Tensor
 from torch.nn import functional
 
 from . import (
+    anomalies,
+    captions,
     control,
     dense_nets,
+    differential,
+    experts,
+    few_labels,
     fields,
     generative,
     images,
     language,
+    offline,
+    one_cycle,
     proximal,
     relations,
+    residual_forecasts,
+    restoring,
     retrieval,
     scheduled,
     sequences,
     signals,
+    state_spaces,
     texts,
     tuned_text,
     vision,
@@ -616,6 +626,16 @@ KINDS: dict[str, Callable[[np.random.Generator, int], DeepJob]] = {
     **proximal.KINDS,
     **retrieval.KINDS,
     **signals.KINDS,
+    **one_cycle.KINDS,
+    **experts.KINDS,
+    **state_spaces.KINDS,
+    **differential.KINDS,
+    **captions.KINDS,
+    **restoring.KINDS,
+    **residual_forecasts.KINDS,
+    **offline.KINDS,
+    **anomalies.KINDS,
+    **few_labels.KINDS,
 }
 STEPS = {
     "language_model": (4, 40),
@@ -645,8 +665,24 @@ STEPS = {
     "tuned_transformer": (8, 50),
     "lora": (8, 50),
     "proximal": (3, 10),
+    "one_cycle": (4, 30),
+    "experts": (4, 30),
+    "state_space": (3, 25),
+    "neural_ode": (2, 20),
+    "image_text": (3, 25),
+    "super_resolution": (3, 30),
+    "splatting": (2, 20),
+    "offline_control": (4, 40),
+    "semi_supervised": (3, 25),
 }
-UNITS = {"scheduled_sgd": (30, 101), "scheduled_adamw": (30, 101), "proximal": (15, 61)}
+UNITS = {
+    "scheduled_sgd": (30, 101),
+    "scheduled_adamw": (30, 101),
+    "proximal": (15, 61),
+    "one_cycle": (10, 101),
+    "splatting": (15, 81),
+    "state_space": (10, 61),
+}
 
 
 def table(

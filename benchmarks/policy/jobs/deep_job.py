@@ -47,6 +47,14 @@ def adam_rate(name: str, low: float, high: float, *also: str) -> Axis:
     return Axis(name, (low, high), (low / 100, high * 100), log=True, always=True, also=also)
 
 
+def as_wide(rng: np.random.Generator, times: float) -> float:
+    """By how much a table's rates are multiplied: two of three write them as wide networks want.
+
+    A network so many times as wide as ours wants rates a part of ours.
+    """
+    return float(rng.choice([1.0, times, times]))
+
+
 def entropy(logits: Tensor, targets: Tensor, smoothing: Tensor | None = None) -> Tensor:
     """Mean cross-entropy of each arm, [A]; logits [A, n, V], targets [n]."""
     logs = logits.log_softmax(dim=-1)

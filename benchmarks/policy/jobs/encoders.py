@@ -32,6 +32,23 @@ def later(length: int, device: torch.device) -> Tensor:
     return at > at.view(-1, 1)
 
 
+def attended(
+    w: Weights, h: Hypers, x: Tensor, layer: int, draw: Draw | None, hidden: Tensor | None
+) -> Tensor:
+    """What two heads of a layer take from all places, [A, m L, D]; x [A, m, L, D] is normalised."""
+    arms, m, length, width = x.shape
+    flat = functional.layer_norm(x, (width,)).view(arms, m * length, width)
+    q, k, v = (
+        dense(w, f"ask{layer}_0", flat)
+        .view(arms, m, length, 3, 2, width // 2)
+        .permute(3, 0, 1, 4, 2, 5)
+    )
+    near = q @ k.transpose(-1, -2) / (width // 2) ** 0.5
+    near = (near if hidden is None else near.masked_fill(hidden, -1e9)).softmax(dim=-1)
+    taken = (dropped(near, h["noise"], draw) @ v).permute(0, 1, 3, 2, 4)
+    return dense(w, f"take{layer}_0", taken.reshape(arms, m * length, width))
+
+
 def encoded(
     w: Weights,
     h: Hypers,
@@ -50,16 +67,7 @@ def encoded(
     x = masked(x, h["width"])
     for layer in range(layers):
         on = (h["layers"] > layer).view(-1, 1, 1, 1) * _kept(h, m, x, draw)
-        flat = functional.layer_norm(x, (width,)).view(arms, m * length, width)
-        q, k, v = (
-            dense(w, f"ask{layer}_0", flat)
-            .view(arms, m, length, 3, 2, width // 2)
-            .permute(3, 0, 1, 4, 2, 5)
-        )
-        near = q @ k.transpose(-1, -2) / (width // 2) ** 0.5
-        near = (near if hidden is None else near.masked_fill(hidden, -1e9)).softmax(dim=-1)
-        taken = (dropped(near, h["noise"], draw) @ v).permute(0, 1, 3, 2, 4)
-        taken = dense(w, f"take{layer}_0", taken.reshape(arms, m * length, width))
+        taken = attended(w, h, x, layer, draw, hidden)
         x = x + on * masked(dropped(taken, h["drop"], draw).view_as(x), h["width"])
         flat = functional.layer_norm(x, (width,)).view(arms, m * length, width)
         inner = dense(w, f"back{layer}_0", functional.gelu(dense(w, f"wide{layer}_0", flat)))

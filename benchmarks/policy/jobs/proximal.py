@@ -55,7 +55,7 @@ def _corridor(size: int) -> World:
     return World(f"corridor of {size}", 3, 2, 5 * size, reset, step, seen)
 
 
-def _catch(size: int) -> World:
+def catch(size: int) -> World:
     """A ball falls, a paddle shall be below it; what was earned is told at the end."""
 
     def step(s: Tensor, a: Tensor, draw: Draw) -> tuple[Tensor, Tensor, Tensor]:
@@ -107,7 +107,7 @@ def _world(rng: np.random.Generator) -> World:
         lambda: hill(0.0015 + 0.002 * size, smooth=False),
         lambda: _swing(0.6 + 0.6 * size),
         lambda: _corridor(6 + int(6 * size)),
-        lambda: _catch(5 + int(6 * size)),
+        lambda: catch(5 + int(6 * size)),
         lambda: _lander(0.5 + size),
     )
     return makes[which]()

@@ -26,7 +26,7 @@ def missed(scores: Tensor, right: Tensor) -> Tensor:
     `scores` [A, m, I], `right` [m].
     """
     own = scores.gather(2, right.view(1, -1, 1).expand(len(scores), -1, 1))
-    hit = ((scores > own).sum(dim=2) < NEAR).float().mean(dim=1)
+    hit = ((scores >= own).sum(dim=2) <= NEAR).float().mean(dim=1)  # a tie counts against it
     return torch.where(scores.isfinite().all(dim=2).all(dim=1), 0.0, torch.nan) - hit
 
 

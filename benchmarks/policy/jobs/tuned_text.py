@@ -42,7 +42,7 @@ def _numbers(text: str) -> np.ndarray:
     return np.frombuffer(text.encode("ascii", "ignore"), np.uint8).astype(np.int64) % LETTERS
 
 
-def _windows(rng: np.random.Generator, letters: np.ndarray, count: int) -> np.ndarray:
+def windows_of(rng: np.random.Generator, letters: np.ndarray, count: int) -> np.ndarray:
     """So many parts of a text, [count, L + 1]."""
     starts = rng.integers(len(letters) - LENGTH - 1, size=count)
     return letters[starts[:, None] + np.arange(LENGTH + 1)]
@@ -80,7 +80,7 @@ def letters_model(rng: np.random.Generator, widen: int = 1) -> DeepJob:
     """A language model of letters from scratch, for schedules: nothing of its own is tuned."""
     width, layers = 12 * widen, int(rng.integers(1, 3))
     few, how = int(rng.choice([500, 2000, 8000])), a_measure(rng)
-    windows = _windows(rng, corpora()[int(rng.integers(2))], few + HELD)
+    windows = windows_of(rng, corpora()[int(rng.integers(2))], few + HELD)
 
     def build(h: Hypers, draw: Draw, same: bool) -> Model:
         weights = reading(h, draw, same, LETTERS, LENGTH, width, layers)
@@ -181,7 +181,7 @@ def _snippets(rng: np.random.Generator, few: int) -> tuple[np.ndarray, np.ndarra
     classes = int(rng.integers(2, 6))
     chosen = [texts[at] for at in rng.permutation(len(texts))[:classes]]
     y = rng.integers(classes, size=few + HELD)
-    x = np.stack([_windows(rng, chosen[one], 1)[0, :-1] for one in y])
+    x = np.stack([windows_of(rng, chosen[one], 1)[0, :-1] for one in y])
     wrong = np.flatnonzero(rng.random(few) < rng.choice([0.0, 0.0, 0.15]))
     y[wrong] = rng.integers(classes, size=len(wrong))
     return x, y, classes, f"one of {classes} {'places' if by_place else 'ways to write'}"
@@ -193,7 +193,7 @@ def tuned(rng: np.random.Generator, widen: int, lora: bool) -> DeepJob:
     writes = bool(rng.random() < 0.4)
     few = int(rng.choice([250, 1000, 4000] if writes else [60, 250, 1000]))
     how, back = MEASURES[0] if writes else a_measure(rng), bool(rng.random() < 0.4)
-    windows = _windows(rng, corpora()[1][:: -1 if back else 1], few + HELD)
+    windows = windows_of(rng, corpora()[1][:: -1 if back else 1], few + HELD)
     x, y, classes, told = _snippets(rng, few)
 
     def build(h: Hypers, draw: Draw, same: bool) -> Model:

@@ -43,6 +43,8 @@ CHEAP = (
     "gradient_boosting",
     "xgboost_sklearn",
     "fast_text",
+    "additive_model",
+    "ant_colony",
 )
 DEEP = (
     "gan",
@@ -84,6 +86,17 @@ DEEP = (
     "next_item",
     "series_classes",
     "denoiser",
+    "one_cycle",
+    "experts",
+    "state_space",
+    "neural_ode",
+    "image_text",
+    "super_resolution",
+    "splatting",
+    "n_beats",
+    "offline_control",
+    "anomaly",
+    "semi_supervised",
 )
 
 
