@@ -45,6 +45,7 @@ CHEAP = (
     "fast_text",
     "additive_model",
     "ant_colony",
+    "plain_network",
 )
 DEEP = (
     "gan",
