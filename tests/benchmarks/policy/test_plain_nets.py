@@ -14,7 +14,7 @@ RATE = 0.1
 def data(classes: int) -> Tabular:
     rng = np.random.default_rng(0)
     x = rng.standard_normal((12, 3))
-    y = rng.integers(classes, size=12) * 1.0 if classes else rng.standard_normal(12)
+    y = rng.integers(classes, size=12).astype(np.float64) if classes else rng.standard_normal(12)
     return Tabular(x, y, x, y, classes, "few")
 
 
