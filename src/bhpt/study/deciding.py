@@ -77,6 +77,30 @@ def next_unit(
         return PlannedUnit(fresh, _decided(now, prospects, decision, clock), view)
 
 
+def is_exhausted(state: State) -> bool:
+    """Whether no arm can go on, whatever is left.
+
+    Each is at its last epoch or given up, and the space has no further ones.
+    """
+    if state.curves is None:
+        return False
+    unfinished = state.curves.count_by_arm < state.plan.training.epochs
+    unfinished[state.tried.columns.given_up] = False
+    return not unfinished.any() and fresh_arms(state) is None
+
+
+def can_pay_for_a_unit(state: State) -> bool:
+    """Whether what is left is worth a session: it pays for a unit of an arm that can go on."""
+    if not state.can_pay:
+        return False
+    if state.curves is None or priced_view(state) is not None:
+        return True
+    fresh = fresh_arms(state)
+    if fresh is None:
+        return is_exhausted(state)  # then it is not for what is left that nothing can start
+    return priced_view(apply(state, fresh)) is not None
+
+
 def _again(state: State, view: View) -> Decision | None:
     """The arm whose last attempt failed, while it has tries left."""
     arm = next((arm for arm in state.tried.failing if view.choosable[arm]), None)
