@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import cache
+from numbers import Integral, Real
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from bhpt.domain import Misuse
@@ -106,7 +107,21 @@ def _encode(value: Any) -> Any:  # noqa: ANN401  # any of the values that events
         return {name: _encode(part) for name, part in value.items()}
     if is_dataclass(value):
         return {name: _encode(getattr(value, name)) for name in _names(kind)}
-    return value
+    return _encode_number(value)
+
+
+def _encode_number(value: object) -> int | float | str:
+    """A number of another library, such as numpy's.
+
+    Raises:
+        Misuse: It is none.
+    """
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        plain = float(value)
+        return plain if math.isfinite(plain) else str(plain)
+    raise Misuse(f"{value!r:.60} cannot be stored: a log holds texts and numbers")
 
 
 @cache

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, replace
 
 from bhpt.domain import Memory, Misuse, View
+from bhpt.domain.arguments import refuse_other_than, whole_number
 from bhpt.domain.arrays import places_of_lowest
 from bhpt.domain.budget_kinds import UnitCost
 from bhpt.policies.interface import Decision, Explanation, Policy
@@ -74,6 +75,7 @@ def next_unit(
         decision = _again(now, view) or _enqueued(now, view) or policy.decide(view)
         if decision is None:
             return None
+        refuse_other_than("the decision of a policy", decision, Decision, "Decision(arm, reason)")
         return PlannedUnit(fresh, _decided(now, prospects, decision, clock), view)
 
 
@@ -120,7 +122,7 @@ def _enqueued(state: State, view: View) -> Decision | None:
 
 def _decided(state: State, prospects: Prospects, decision: Decision, clock: float) -> Decided:
     """The decision with its reservation."""
-    arm = decision.arm
+    arm = whole_number("the arm of a decision", decision.arm)
     if not (0 <= arm < len(prospects.possible) and prospects.possible[arm]):
         raise Misuse(f"the policy chose arm {arm}, which cannot be trained now")
     done = state.count(arm)

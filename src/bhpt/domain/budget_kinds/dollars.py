@@ -42,7 +42,7 @@ class Dollars(Metered):
             return None
         return (
             "a budget in dollars needs the price of a busy worker an hour: give price_per_hour "
-            "(--price-per-hour)"
+            "(--price-per-hour), or bhpt.Budget(25, 'dollars', price_per_hour=2.5)"
         )
 
     @property
