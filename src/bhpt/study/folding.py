@@ -176,7 +176,7 @@ def _(event: Observed, state: State) -> State:
         raise Misuse(f"the study is damaged: attempt {event.attempt} has the wrong losses")
     if attempt.done != state.count(arm):
         raise Misuse(f"the study is damaged: attempt {event.attempt} came before its turn")
-    if not 0 <= event.rerun <= attempt.done:
+    if not 0 <= event.rerun <= state.plan.training.epochs:
         raise Misuse(f"the study is damaged: attempt {event.attempt} trained too much again")
     before = state.arm(arm)
     first, paces = _timed(before, state, attempt, event)
