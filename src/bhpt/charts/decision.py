@@ -198,7 +198,8 @@ def _decided_again(before: State, arm: int, memory: Memory) -> _Again | None:
         memory: What the policy has prepared for the study.
     """
     policy = policy_named(before.plan.policy)
-    if policy is None or arm in before.tried.failing:
+    asked = arm in before.queue or arm in before.tried.failing  # enqueued, or tried once more
+    if policy is None or asked:
         return None
     looked = priced_view(before)
     if looked is None:
