@@ -16,6 +16,7 @@ from bhpt.policies.study_predictor import policy_named
 from bhpt.spaces import Config
 from bhpt.study import State, priced_view
 from bhpt.study.attempts import Attempt
+from bhpt.study.events import Decided
 from bhpt.study.threads import one_thread
 
 _MOST = 300  # arms that are compared: those with the best predicted ends
@@ -112,6 +113,11 @@ def explain(before: State, attempt: Attempt, memory: Memory) -> PastDecision:
     return replace(
         found, is_recomputed=True, recomputed_arm=again.decision.arm, experts=again.experts
     )
+
+
+def at_decision(before: State, decided: Decided) -> State:
+    """The study at the moment of a decision, which may come some time after the event before it."""
+    return replace(before, ledger=before.ledger.at(decided.clock))
 
 
 def in_context(state: State, attempt: Attempt) -> str:

@@ -1,11 +1,11 @@
 """A study that is followed while a driver may be writing to it; nothing is locked or written."""
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from threading import Lock
 
 from bhpt.charts.arms import Arms, arms_of
-from bhpt.charts.decision import PastDecision, explain
+from bhpt.charts.decision import PastDecision, at_decision, explain
 from bhpt.charts.fans import Fans, fans_of
 from bhpt.charts.more_budget import MoreBudget, more_budget
 from bhpt.charts.overview import Overview, overview_of
@@ -161,7 +161,7 @@ class StudyFeed:
             state = max(kept, key=lambda one: one.events, default=None)
             for event, _ in self._reader.stream(0 if state is None else state.events):
                 if isinstance(event, Decided) and event.attempt == attempt and state is not None:
-                    return _at(state, event.clock)
+                    return at_decision(state, event)
                 state = self._next(state, event)
         raise Misuse(f"the study has no attempt {attempt}")
 
@@ -184,11 +184,6 @@ class StudyFeed:
         if later.events % _KEPT_EVERY == 0:
             self._kept.setdefault(later.events, later)
         return later
-
-
-def _at(state: State, clock: float) -> State:
-    """The state at a later moment at which nothing has happened yet."""
-    return replace(state, ledger=state.ledger.at(clock))
 
 
 def _scene(state: State, lease: Lease) -> Scene:
