@@ -134,6 +134,16 @@ def test_a_changed_log_is_noticed(made: Path, harm: str) -> None:
         reader.read()
 
 
+def test_what_to_type_is_quoted_for_a_shell(tmp_path: Path) -> None:
+    file = tmp_path / "my study.db"
+    create_store(file, FIRST).close()
+    with pytest.raises(Exists, match=r"go on with `bhpt resume '.*my study\.db'`"):
+        create_store(file, FIRST)
+    (tmp_path / "my runs").mkdir()
+    with pytest.raises(Misuse, match=r"`bhpt studies '.*my runs'` lists those in it"):
+        open_store(tmp_path / "my runs")
+
+
 def test_a_folder_is_no_study(tmp_path: Path) -> None:
     with pytest.raises(Misuse):
         open_store(tmp_path)
