@@ -246,3 +246,25 @@ def test_whole_numbers_beyond_numpy_s_are_refused(end: int) -> None:
     with pytest.raises(Misuse, match="hyper-parameter 'x': whole numbers end at"):
         bhpt.Study({"x": (1, end)}, "4 epochs")
     assert _asked(bhpt.Study({"x": (1, 2**62)}, "4 epochs", policy="random")).config["x"] >= 1
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.floats(-40, 40), min_size=1, max_size=12))
+def test_a_clock_that_goes_back_gives_no_time_back(steps: list[float]) -> None:
+    now, used = [0.0], 0.0
+    log = CodedLog(bhpt.Study(_LISTED, "100s", policy="random")._journal._log.read())
+    study = bhpt.Study.resume(log, "random", clock=lambda: now[0])
+    for step in steps:
+        now[0] += step
+        unit = study.ask()
+        if unit is not None:
+            now[0] -= step / 2
+            study.tell(unit, 0.5)
+        ledger = study.state.ledger
+        assert ledger.used >= used
+        assert ledger.spent == pytest.approx(sum(one.cost for one in study.state.attempts))
+        assert all(attempt.seconds >= 0 for attempt in study.state.attempts)
+        used = ledger.used
+    if used >= 100.0:
+        assert study.ask() is None
+    assert _is_readable(study)
