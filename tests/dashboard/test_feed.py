@@ -48,11 +48,23 @@ def test_a_study_is_done_for_one_of_two_reasons(tmp_path: Path, epochs: int, ove
     feed.close()
 
 
+def test_what_is_left_but_pays_for_nothing_is_no_reason_to_go_on(tmp_path: Path) -> None:
+    file = tmp_path / "s.db"
+    keep = bhpt.stored(file)
+    study = bhpt.Study([{"x": 1}], "$8", price_per_hour=3600, policy="random", keep=keep)
+    while (unit := study.ask()) is not None:
+        study.tell(unit, 0.5, seconds=3.0)
+    study.close()
+    feed = StudyFeed(Address.parse(file))
+    assert feed.scene.phase_text == "done: what is left pays for no further unit"
+    assert study.state.ledger.left == 2.0
+    feed.close()
+
+
 def test_what_more_budget_costs_can_be_typed_as_it_is_shown(tmp_path: Path) -> None:
     file = tmp_path / "my study.db"
     keep = bhpt.stored(file)
-    budget = bhpt.Budget(8, "dollars", price_per_hour=3600)
-    study = bhpt.Study([{"x": 1}], budget, policy="random", keep=keep)
+    study = bhpt.Study([{"x": 1}], "$8", price_per_hour=3600, policy="random", keep=keep)
     for _ in range(3):
         unit = study.ask()
         assert unit is not None

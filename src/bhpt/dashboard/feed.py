@@ -199,7 +199,9 @@ def _scene(state: State, lease: Lease) -> Scene:
 
 def _over(state: State) -> str:
     """Why a study is done."""
-    return "the budget is spent" if is_spent(state) else EXHAUSTED
+    if not is_spent(state):
+        return EXHAUSTED
+    return "what is left pays for no further unit" if state.can_pay else "the budget is spent"
 
 
 def _phase_text(phase: Phase, over: str, state: State, lease: Lease) -> str:
