@@ -126,6 +126,17 @@ class First:
         return Decision(arm, Explanation.in_words("the first", view.arms))
 
 
+def test_what_was_asked_for_is_no_decision_of_the_policy() -> None:
+    study = Study(SPACE, "20 epochs", initial=[{"rate": 0.9, "depth": 4}])
+    before = study.state
+    unit = study.ask()
+    assert unit is not None
+    assert unit.config["rate"] == 0.9
+    found = explain(before, study.state.attempts[0], Memory())
+    assert found.why.endswith("it was asked for")
+    assert (found.is_recomputed, found.recomputed_arm) == (False, None)
+
+
 def test_a_policy_without_a_name_is_not_asked_again() -> None:
     befores, study = stepped(First())
     found = explain(befores[3], study.state.attempts[3], Memory())

@@ -87,6 +87,9 @@ def test_a_study_is_put_away_whole(tmp_path: Path, capsys: pytest.CaptureFixture
     assert run([*words, "--archive", str(out)]) == 2  # nothing is archived unasked
     assert run([*words, "net.db", "--remove"]) == 2
     assert run([*words, "nothing.db", "--archive", str(out)]) == 2
+    (tmp_path / "a-file").touch()
+    assert run([*words, "net.db", "--archive", str(tmp_path / "a-file")]) == 2
+    assert "a-file cannot be made: File exists" in capsys.readouterr().err
     assert run([*words, "net.db", "--archive", str(out), "--remove"]) == 0
     assert "removed from its store" in capsys.readouterr().out
     assert list((tmp_path / "runs").iterdir()) == []

@@ -134,6 +134,29 @@ def test_an_interval_without_a_width_is_said_in_words(tmp_path: Path, browser: "
     assert look.wrong == []
 
 
+def test_a_study_that_is_done_says_why_and_what_more_would_cost(
+    tmp_path: Path, browser: "Browser"
+) -> None:
+    file = tmp_path / "s.db"
+    study = bhpt.Study({"x": (0.0, 1.0)}, "6 epochs", policy="random", keep=bhpt.stored(file))
+    while (unit := study.ask()) is not None:
+        study.tell(unit, 1 / (unit.done + 1))
+    study.close()
+    look = Look(browser)
+    with served(file) as address:
+        look.open(address)
+        assert look.page.inner_text("#phase") == "done: the budget is spent"
+        assert look.page.is_visible("h2:text-is('The budget is spent')")
+        assert not look.page.is_visible("h2:text-is('Predicted at the end')")
+        look.open(address, "forecast")
+        look.page.wait_for_selector(f"code:text-is(\"bhpt resume {file} --add-budget '3 epochs'\")")
+        look.open(address, "parameters")
+        look.page.wait_for_selector("h2:text-is('One by one')")
+        assert not look.page.is_visible("h2:text-is('All together')")  # of one hyper-parameter
+        look.page.goto("about:blank")
+    assert look.wrong == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("units", [0, 1, 100, 1000])
 def test_every_view_is_drawn_for_every_size(tmp_path: Path, browser: "Browser", units: int) -> None:

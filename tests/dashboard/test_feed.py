@@ -1,3 +1,4 @@
+import shlex
 from pathlib import Path
 
 import pytest
@@ -32,9 +33,9 @@ def test_a_feed_follows_its_study(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("epochs", "text"), [(2, "done: nothing is left to train"), (4, "done: the budget is spent")]
+    ("epochs", "over"), [(2, "nothing is left to train"), (4, "the budget is spent")]
 )
-def test_a_study_is_done_for_one_of_two_reasons(tmp_path: Path, epochs: int, text: str) -> None:
+def test_a_study_is_done_for_one_of_two_reasons(tmp_path: Path, epochs: int, over: str) -> None:
     file = tmp_path / "s.db"
     keep = bhpt.stored(file)
     study = bhpt.Study([{"x": 1}], "4 epochs", max_epochs=epochs, policy="random", keep=keep)
@@ -42,8 +43,39 @@ def test_a_study_is_done_for_one_of_two_reasons(tmp_path: Path, epochs: int, tex
         study.tell(unit, 0.5)
     study.close()
     feed = StudyFeed(Address.parse(file))
-    assert (feed.scene.phase, feed.scene.phase_text) == ("done", text)
+    assert (feed.scene.phase, feed.scene.phase_text) == ("done", f"done: {over}")
+    assert messages.whole(feed, feed.scene)["over"] == over
     feed.close()
+
+
+def test_what_is_left_but_pays_for_nothing_is_no_reason_to_go_on(tmp_path: Path) -> None:
+    file = tmp_path / "s.db"
+    keep = bhpt.stored(file)
+    study = bhpt.Study([{"x": 1}], "$8", price_per_hour=3600, policy="random", keep=keep)
+    while (unit := study.ask()) is not None:
+        study.tell(unit, 0.5, seconds=3.0)
+    study.close()
+    feed = StudyFeed(Address.parse(file))
+    assert feed.scene.phase_text == "done: what is left pays for no further unit"
+    assert study.state.ledger.left == 2.0
+    feed.close()
+
+
+def test_what_more_budget_costs_can_be_typed_as_it_is_shown(tmp_path: Path) -> None:
+    file = tmp_path / "my study.db"
+    keep = bhpt.stored(file)
+    study = bhpt.Study([{"x": 1}], "$8", price_per_hour=3600, policy="random", keep=keep)
+    for _ in range(3):
+        unit = study.ask()
+        assert unit is not None
+        study.tell(unit, 0.5, seconds=1.0)
+    study.close()
+    feed = StudyFeed(Address.parse(file))
+    assert feed.scene.over == ""
+    command = messages.forecast(feed)["command"]
+    feed.close()
+    assert shlex.split(command) == ["bhpt", "resume", str(file), "--add-budget", "$4.00"]
+    assert "'$4.00'" in command  # between double quotes a shell would replace $4
 
 
 def test_the_past_is_what_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@ import pytest
 
 from bhpt.domain import Misuse
 from bhpt.domain.arguments import number, refuse_one_text, whole_number
+from bhpt.domain.budget import Budget
 from bhpt.domain.words import counted
 
 
@@ -12,7 +13,7 @@ def test_whole_numbers_become_plain(given: object) -> None:
     assert whole_number("seed", given) == 3
 
 
-@pytest.mark.parametrize("given", ["3", 3.0, None, np.float64(3), [3]])
+@pytest.mark.parametrize("given", ["3", 3.0, None, np.float64(3), [3], True, np.arange(2)])
 def test_what_is_no_whole_number_is_named(given: object) -> None:
     with pytest.raises(Misuse, match=r"^seed is a whole number, not "):
         whole_number("seed", given)
@@ -28,6 +29,13 @@ def test_numbers_become_plain(given: object) -> None:
 def test_what_is_no_number_is_named(given: object) -> None:
     with pytest.raises(Misuse, match=r"^stop_when is a number, not "):
         number("stop_when", given)
+
+
+def test_numbers_beyond_floating_point_are_refused() -> None:
+    with pytest.raises(Misuse, match=r"^stop_when is a number below 1e308, not 1000"):
+        number("stop_when", 10**400)
+    with pytest.raises(Misuse, match="a budget must be a number more than 0, not 1000"):
+        Budget(10**400)
 
 
 @pytest.mark.parametrize("given", ["runs/net.db", 3])

@@ -95,3 +95,30 @@ def test_charges() -> None:
 def test_money_buys_the_time_that_it_costs(seconds: float, price: float) -> None:
     rules = Dollars(1, price)
     assert rules.seconds_for(rules.cost_of(seconds)) == pytest.approx(seconds)
+
+
+@settings(deadline=None)
+@given(st.floats(0.01, 1e9), st.sampled_from(["seconds", "dollars"]), st.floats(0.1, 2.0))
+def test_an_amount_and_parts_of_it_can_be_typed_again(
+    amount: float, kind: str, part: float
+) -> None:
+    budget = Budget(amount, kind, 2.0)
+    again = Budget.parse(str(budget), 2.0)
+    assert again.amount == pytest.approx(amount, rel=0.01)
+    more = Budget.parse(budget.rules.text(part * amount), 2.0)
+    assert more.amount == pytest.approx(part * amount, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("amount", "used", "text"),
+    [
+        (25.0, 1.2, "$1.20 of $25.00"),
+        (1.0, 0.004, "$0.00 of $1.00"),
+        (0.01, 0.0098, "$0.0098 of $0.01"),
+        (0.5, 0.125, "$0.125 of $0.50"),
+    ],
+)
+def test_money_is_written_in_cents_and_less_than_a_dollar_in_finer_parts(
+    amount: float, used: float, text: str
+) -> None:
+    assert Dollars(amount, 1.0).used_text(used) == text

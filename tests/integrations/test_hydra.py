@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import bhpt
@@ -167,6 +168,10 @@ def test_values_survive_the_way_through_hydra(tmp_path: Path) -> None:
         (0.5, 1, [0.5]),
         ({"loss": 1.0}, 1, [{"loss": 1.0}]),
         ((1.0, 0.5), 2, [1.0, 0.5]),
+        (np.float32(0.5), 1, [0.5]),
+        (np.array(0.5), 1, [0.5]),
+        (np.array([1.0, 0.5]), 2, [1.0, 0.5]),
+        ("0.5", 1, ["0.5"]),  # which `tell` refuses in words
         (None, 1, "returned nothing"),
         (0.5, 2, "returned 1 values where 2 epochs were trained"),
     ],

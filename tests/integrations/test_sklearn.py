@@ -107,6 +107,26 @@ def test_a_search_is_repeatable() -> None:
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ({"step": 0}, "step is trees or iterations in one epoch, at least 1, not 0"),
+        ({"step": 2.5}, "step is a whole number, not 2.5"),
+        ({"scoring": ["accuracy", "f1"]}, "scoring is one scorer, such as 'accuracy', not"),
+        ({"budget": "$3"}, r"or bhpt\.Budget\(25, 'dollars', price_per_hour=2\.5\)"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_is_trained(
+    given: dict[str, Any], match: str
+) -> None:
+    search = BudgetedSearchCV(RandomForestClassifier(), {"max_depth": (1, 4)}).set_params(**given)
+    X, y = load_digits(return_X_y=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # nothing is passed over either
+        with pytest.raises(Misuse, match=match):
+            search.fit(X[:200], y[:200])
+
+
 def test_bad_input_is_one_clear_line() -> None:
     with pytest.raises(Misuse, match="budget"):
         BudgetedSearchCV(SGDClassifier(), {"alpha": (0.1, 1.0)}, "much").fit(np.eye(10), [0, 1] * 5)

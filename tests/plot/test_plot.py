@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 import bhpt
+from bhpt.dashboard.feed import StudyFeed
 from bhpt.domain import Misuse
-from bhpt.plot.sources import state_of
-from bhpt.study import State
+from bhpt.plot.sources import past_decision, state_of
+from bhpt.storage import Address, create_store
+from bhpt.study import MemoryLog, State
 from tests.dashboard.cases import HOSTILE, stored_study
 
 FIGURES: dict[str, Callable[..., Any]] = {
@@ -91,3 +93,27 @@ def test_an_unknown_library_or_parameter_is_refused(file: Path) -> None:
         bhpt.plot.slices(file, "nothing")
     with pytest.raises(Misuse, match="no attempt 99"):
         bhpt.plot.decision(file, 99)
+    with pytest.raises(Misuse, match="attempt is a whole number, not 'last'"):
+        bhpt.plot.decision(file, "last")  # type: ignore[arg-type]
+    with pytest.raises(Misuse, match="no unit of the study was started yet"):
+        bhpt.plot.decision(bhpt.Study([{"x": 1}], "4 epochs", policy="random"))
+    with pytest.raises(Misuse, match="name at least one study"):
+        bhpt.plot.compare()
+
+
+def test_a_past_decision_is_that_of_its_own_moment(tmp_path: Path) -> None:
+    """Under a deadline time passes between two events: the same is left for all who look back."""
+    clock = iter(range(0, 10_000, 3))
+    events = bhpt.Study({"x": (0.0, 1.0)}, "1000s", policy="random")._journal._log.read()
+    log = MemoryLog(events)
+    study = bhpt.Study.resume(log, clock=lambda: float(next(clock)))
+    for _ in range(3):
+        unit = study.ask()
+        assert unit is not None
+        study.tell(unit, 0.5, seconds=1.0)
+    file = tmp_path / "s.db"
+    create_store(file, log.read()).close()
+    feed = StudyFeed(Address.parse(file))
+    for attempt in range(3):
+        assert past_decision(file, attempt).left == feed.why(attempt).left
+    feed.close()

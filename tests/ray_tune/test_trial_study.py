@@ -133,6 +133,27 @@ def test_kills_and_restores_never_exceed_the_budget(
     tuner.study.close()
 
 
+def test_a_trial_that_begins_again_and_again_pays_for_all_of_it() -> None:
+    study = TrialStudy(plan("40 epochs"), {"x": 0.1})
+    study.add("t0", {"x": 0.1})
+    for iteration in (1, 2):
+        assert study.granted() == ["t0"]
+        study.epoch("t0", iteration, 0.5, 1.0)
+    assert study.granted() == ["t0"]
+    again = 11  # restored so often: more epochs in one unit than a trial may train
+    for _ in range(again):
+        study.epoch("t0", 1, 0.5, 1.0)
+        study.epoch("t0", 2, 0.5, 1.0)
+    assert 2 * again > study.state.plan.training.epochs
+    for bad in (None, 10**400):
+        with pytest.raises(Misuse, match="is no number"):
+            study.epoch("t0", 3, bad, 1.0)
+    study.epoch("t0", 3, 0.4, 1.0)
+    assert study.epochs_of("t0") == 3
+    assert study.state.ledger.spent == 3 + 2 * again
+    study.close()
+
+
 def test_bad_input_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Misuse, match="a budget of epochs"):
         plan("2h")

@@ -17,6 +17,7 @@ from bhpt.domain import Misuse
 from bhpt.storage import (
     Damaged,
     Exists,
+    InUse,
     Removed,
     StoreFailed,
     create_store,
@@ -133,6 +134,16 @@ def test_a_changed_log_is_noticed(made: Path, harm: str) -> None:
         reader.read()
 
 
+def test_what_to_type_is_quoted_for_a_shell(tmp_path: Path) -> None:
+    file = tmp_path / "my study.db"
+    create_store(file, FIRST).close()
+    with pytest.raises(Exists, match=r"go on with `bhpt resume '.*my study\.db'`"):
+        create_store(file, FIRST)
+    (tmp_path / "my runs").mkdir()
+    with pytest.raises(Misuse, match=r"`bhpt studies '.*my runs'` lists those in it"):
+        open_store(tmp_path / "my runs")
+
+
 def test_a_folder_is_no_study(tmp_path: Path) -> None:
     with pytest.raises(Misuse):
         open_store(tmp_path)
@@ -159,6 +170,25 @@ def test_odd_names_stay_in_their_folder(tmp_path: Path) -> None:
             assert len(store.read()) == 2
         assert (tmp_path / name).is_file()
     assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_study_that_this_process_holds_is_held_by_whichever_path(
+    made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = made.with_name("link.db")
+    link.symlink_to(made)
+    twin = made.with_name("twin.db")
+    os.link(made, twin)
+    around = Path("..") / made.parent.name / made.name
+    paths: list[str | Path] = [made, link, twin, f"sqlite:///{made}", Path("study.db"), around]
+    with open_store(made) as store:
+        monkeypatch.chdir(made.parent)
+        for path in paths:
+            with pytest.raises(InUse, match=r"this very one: close\(\) it first"):
+                open_store(path)
+        store.append(notes("still the holder"), 62)
+    with open_store(link) as store:
+        assert store.head().position == 63
 
 
 def test_a_reader_cannot_write_and_does_not_block_the_writer(made: Path) -> None:

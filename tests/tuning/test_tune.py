@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,18 @@ def _children() -> set[str]:
         ({"training": 3}, "training is something like bhpt.Training"),
         ({"study": 3}, "a study needs a file name"),
         ({"study": "."}, "is a folder: name a file in it, such as net.db"),
+        ({"study": "a" * 300}, "a study cannot be called a+…: File name too long"),
+        ({"workers": True}, "workers is a whole number, not True"),
+        ({"stop_when": math.nan}, "stop_when is a value of the metric that is good enough"),
+        ({"learn_from": [3]}, "learn_from is something like .*, not 3"),
+        ({"learn_from": [{"x": 1}]}, "learn_from is something like"),
+        ({"watch": 3}, "watch is a function, such as print, not 3"),
+        ({"note": 3}, "note is a function, such as print, not 3"),
+        ({"memory": {}}, "memory is something like"),
+        ({"policy": None}, "None is no policy"),
+        ({"gpus_per_worker": math.nan}, "gpus_per_worker nan: give 0, a fraction"),
+        ({"training": Training(), "unit": 2}, "give training, or unit and max_epochs, not both"),
+        ({"training": Training(), "max_epochs": 9}, "not both: Training has unit and epochs"),
     ],
 )
 def test_an_argument_of_the_wrong_type_is_one_clear_line(
@@ -67,6 +80,46 @@ def test_an_argument_of_the_wrong_type_is_one_clear_line(
     with pytest.raises(Misuse, match=match):
         tune(Net, _CONFIGS, "2 epochs", **given)  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
+
+
+async def _coroutine(config: dict[str, object]) -> None:
+    del config
+
+
+async def _stream(config: dict[str, object]) -> AsyncIterator[float]:
+    del config
+    yield 1.0
+
+
+@pytest.mark.parametrize("trainer", [_coroutine, _stream])
+def test_an_asynchronous_trainer_is_refused(tmp_path: Path, trainer: object) -> None:
+    with pytest.raises(Misuse, match="is asynchronous: give a function that calls"):
+        tune(trainer, _CONFIGS, "2 epochs", 1, tmp_path / "a.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ({"grace_s": "5"}, "grace_s is a number, not '5'"),
+        ({"patience_s": None}, "patience_s is a number, not None"),
+        ({"checkpoint_cap": "20GB"}, "checkpoint_cap is a whole number, not '20GB'"),
+        ({"checkpoint_cap": 1.5}, "checkpoint_cap is a whole number"),
+        ({"threads_per_worker": 1.5}, "threads_per_worker is a whole number"),
+        ({"gpus_per_worker": "all"}, "gpus_per_worker is a number"),
+        ({"look_s": -1}, "must be above 0 seconds"),
+        ({"look_s": math.nan}, "must be above 0 seconds"),
+        ({"tick_s": math.inf}, "must be above 0 seconds"),
+        ({"variables": ["A=1"]}, "variables is something like"),
+        ({"variables": {"A": 1}}, "variables are texts, such as .*, not 'A': 1"),
+        ({"checkpoints": 3}, "checkpoints is something like 's3://bucket/team', not 3"),
+    ],
+)
+def test_options_that_could_not_work_are_one_clear_line(
+    given: dict[str, object], match: str
+) -> None:
+    with pytest.raises(Misuse, match=match):
+        Options(**given)  # type: ignore[arg-type]
 
 
 def test_a_metric_that_is_maximised(tmp_path: Path) -> None:

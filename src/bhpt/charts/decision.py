@@ -16,6 +16,7 @@ from bhpt.policies.study_predictor import policy_named
 from bhpt.spaces import Config
 from bhpt.study import State, priced_view
 from bhpt.study.attempts import Attempt
+from bhpt.study.events import Decided
 from bhpt.study.threads import one_thread
 
 _MOST = 300  # arms that are compared: those with the best predicted ends
@@ -114,6 +115,11 @@ def explain(before: State, attempt: Attempt, memory: Memory) -> PastDecision:
     )
 
 
+def at_decision(before: State, decided: Decided) -> State:
+    """The study at the moment of a decision, which may come some time after the event before it."""
+    return replace(before, ledger=before.ledger.at(decided.clock))
+
+
 def in_context(state: State, attempt: Attempt) -> str:
     """How the predicted end of the chosen arm compared with the best others, in a sentence.
 
@@ -198,7 +204,8 @@ def _decided_again(before: State, arm: int, memory: Memory) -> _Again | None:
         memory: What the policy has prepared for the study.
     """
     policy = policy_named(before.plan.policy)
-    if policy is None or arm in before.tried.failing:
+    asked = arm in before.queue or arm in before.tried.failing  # enqueued, or tried once more
+    if policy is None or asked:
         return None
     looked = priced_view(before)
     if looked is None:

@@ -42,6 +42,7 @@ class MoreBudget:
         is_worth_it: Whether half as much again is expected to improve the best noticeably, beyond
             what is left already.
         advice: One sentence.
+        advised: The amount that it is about, as `--add-budget` takes it.
         assumed: What the numbers rest on.
     """
 
@@ -50,6 +51,7 @@ class MoreBudget:
     purchases: tuple[Purchase, ...]
     is_worth_it: bool
     advice: str
+    advised: str
     assumed: str
 
 
@@ -75,6 +77,7 @@ def more_budget(state: State) -> MoreBudget:
         purchases=purchases,
         is_worth_it=added >= _WORTH,
         advice=_advice(found, left, advised, added),
+        advised=advised.text,
         assumed=found.assumed,
     )
 

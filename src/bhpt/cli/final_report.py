@@ -8,7 +8,8 @@ from rich.text import Text
 
 from bhpt.domain.durations import duration
 from bhpt.domain.words import counted
-from bhpt.reports.progress import Progress, is_exhausted, progress_of
+from bhpt.reports.progress import Progress, progress_of
+from bhpt.study.deciding import is_exhausted
 from bhpt.tuning import Result
 from bhpt.views.formatting import (
     EXHAUSTED,

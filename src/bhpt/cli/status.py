@@ -7,7 +7,8 @@ from rich.text import Text
 
 from bhpt.cli.read_study import StudySnapshot, read_snapshot
 from bhpt.reports.phase import interrupted_text, phase_of
-from bhpt.reports.progress import is_exhausted, last_failure, progress_of
+from bhpt.reports.progress import last_failure, progress_of
+from bhpt.study.deciding import is_exhausted
 from bhpt.views.consoles import page, put
 from bhpt.views.formatting import EXHAUSTED, LOST, one_line, resume_command
 from bhpt.views.renderables import flights_table, standings_table, summary

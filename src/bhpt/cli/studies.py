@@ -163,12 +163,15 @@ def _archive(found: dict[str, Address], folder: Path, *, remove: bool) -> None:
     """Copy studies to tar files, and remove them if that is asked for.
 
     Raises:
-        Misuse: There is a file of that name already.
+        Misuse: There is a file of that name already, or the folder cannot be made.
     """
     from bhpt.tuning.archive import write_archive  # with all that a study's folder needs
     from bhpt.tuning.removal import put_away
 
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Misuse(f"--archive {folder} cannot be made: {error.strerror}") from None
     for name, address in found.items():
         file = folder / f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.tar"
         if file.exists():

@@ -206,8 +206,7 @@ def _parameters(channel: Channel, _: Request) -> Message:
 
 
 def _forecast(channel: Channel, _: Request) -> Message:
-    found: Message = plain(channel.feed.more_budget())
-    return found
+    return messages.forecast(channel.feed)
 
 
 async def _csv(channels: list[Channel], request: Request) -> Response:

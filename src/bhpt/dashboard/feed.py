@@ -1,11 +1,11 @@
 """A study that is followed while a driver may be writing to it; nothing is locked or written."""
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from threading import Lock
 
 from bhpt.charts.arms import Arms, arms_of
-from bhpt.charts.decision import PastDecision, explain
+from bhpt.charts.decision import PastDecision, at_decision, explain
 from bhpt.charts.fans import Fans, fans_of
 from bhpt.charts.more_budget import MoreBudget, more_budget
 from bhpt.charts.overview import Overview, overview_of
@@ -50,6 +50,7 @@ class Scene:
         state: What its events fold to.
         phase: Whether it runs: "running", "held", "interrupted", "paused" or "done".
         phase_text: The same in words.
+        over: Why it is done, in words; empty if it is not.
         overview: Where it stands.
         units: Every attempt.
         arms: Every arm that was tried.
@@ -58,6 +59,7 @@ class Scene:
     state: State
     phase: Phase
     phase_text: str
+    over: str
     overview: Overview
     units: Units
     arms: Arms
@@ -159,7 +161,7 @@ class StudyFeed:
             state = max(kept, key=lambda one: one.events, default=None)
             for event, _ in self._reader.stream(0 if state is None else state.events):
                 if isinstance(event, Decided) and event.attempt == attempt and state is not None:
-                    return _at(state, event.clock)
+                    return at_decision(state, event)
                 state = self._next(state, event)
         raise Misuse(f"the study has no attempt {attempt}")
 
@@ -184,32 +186,35 @@ class StudyFeed:
         return later
 
 
-def _at(state: State, clock: float) -> State:
-    """The state at a later moment at which nothing has happened yet."""
-    return replace(state, ledger=state.ledger.at(clock))
-
-
 def _scene(state: State, lease: Lease) -> Scene:
     alive = False if lease.holder is None else lease.holder.is_alive()
     clock = max(state.clock, lease.clock) if alive else state.clock
-    phase, text = _phase(state, lease, alive)
+    phase = phase_of(state, alive)
+    over = _over(state) if phase == "done" else ""
+    text = _phase_text(phase, over, state, lease)
     progress = progress_of(state, clock, lambda _: None)
     overview = overview_of(state, progress)
-    return Scene(state, phase, text, overview, units_of(state), arms_of(state))
+    return Scene(state, phase, text, over, overview, units_of(state), arms_of(state))
 
 
-def _phase(state: State, lease: Lease, alive: bool | None) -> tuple[Phase, str]:
-    """Whether a study runs, as a word and as a text."""
-    phase = phase_of(state, alive)
+def _over(state: State) -> str:
+    """Why a study is done."""
+    if not is_spent(state):
+        return EXHAUSTED
+    return "what is left pays for no further unit" if state.can_pay else "the budget is spent"
+
+
+def _phase_text(phase: Phase, over: str, state: State, lease: Lease) -> str:
+    """Whether a study runs, in words."""
     left = state.ledger.budget.rules.text(state.ledger.left)
     texts: dict[Phase, str] = {
         "running": f"running, held by {lease.holder}",
         "held": f"held by {lease.holder}, which cannot be seen from here",
         "interrupted": interrupted_text(state),
         "paused": f"not running, {left} left",
-        "done": f"done: {'the budget is spent' if is_spent(state) else EXHAUSTED}",
+        "done": f"done: {over}",
     }
-    return phase, texts[phase]
+    return texts[phase]
 
 
 class Pace:

@@ -11,6 +11,7 @@ from bhpt.charts.plain import plain
 from bhpt.charts.units import changed_units
 from bhpt.dashboard.feed import Prediction, Scene, StudyFeed
 from bhpt.study import State
+from bhpt.views.formatting import resume_command
 
 Message = dict[str, Any]
 
@@ -59,6 +60,17 @@ def _line(feed: StudyFeed, scene: Scene) -> Message:
     }
 
 
+def forecast(feed: StudyFeed) -> Message:
+    """What more budget would buy, and what to type to buy it.
+
+    Raises:
+        Misuse: Nothing finite was observed yet.
+    """
+    found = feed.more_budget()
+    command = resume_command(str(feed.address), found.advised)
+    return {**plain(found), "command": command}
+
+
 def prediction(found: Prediction, state: State) -> Message:
     """The prediction, with the fans that are drawn by default."""
     fans = None if found.fans is None else _drawn_fans(found.fans, state)
@@ -91,5 +103,6 @@ def _moment(scene: Scene) -> Message:
         "position": scene.state.events,
         "phase": scene.phase,
         "phase_text": scene.phase_text,
+        "over": scene.over,
         "overview": plain(scene.overview),
     }

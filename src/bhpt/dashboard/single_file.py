@@ -54,7 +54,7 @@ def _content(feed: StudyFeed, made: datetime) -> Message:
 def _forecast(feed: StudyFeed) -> Message:
     """What more budget would buy, or why that is not known."""
     try:
-        found: Message = plain(feed.more_budget())
+        found = messages.forecast(feed)
     except Misuse as error:
         return {"error": str(error)}
     return found

@@ -1,8 +1,10 @@
 """What people pass from Python, refused in one line where it is of the wrong type."""
 
+import math
 import operator
 from collections.abc import Iterable
 from numbers import Real
+from typing import SupportsIndex
 
 from bhpt.domain.errors import Misuse
 
@@ -13,9 +15,11 @@ def whole_number(name: str, value: object) -> int:
     Raises:
         Misuse: It is none.
     """
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        raise Misuse(f"{name} is a whole number, not {value!r:.40}")
     try:
-        return operator.index(value)  # type: ignore[arg-type]  # what has no index is refused
-    except TypeError:
+        return operator.index(value)
+    except TypeError:  # an array of several numbers has an index, too
         raise Misuse(f"{name} is a whole number, not {value!r:.40}") from None
 
 
@@ -27,7 +31,22 @@ def number(name: str, value: object) -> float:
     """
     if isinstance(value, bool) or not isinstance(value, Real):
         raise Misuse(f"{name} is a number, not {value!r:.40}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise Misuse(f"{name} is a number below 1e308, not {value!r:.40}...") from None
+
+
+def seconds_taken(value: object) -> float:
+    """The value as a length of time that has passed.
+
+    Raises:
+        Misuse: It is none.
+    """
+    taken = number("seconds", value)
+    if not 0 <= taken < math.inf:
+        raise Misuse(f"seconds is how long the unit took, 0 or more, not {taken}")
+    return taken
 
 
 def refuse_other_than(name: str, value: object, kind: type, example: str) -> None:

@@ -29,12 +29,15 @@ class Budget:
         """Refuse a budget that could buy nothing or could not be counted."""
         find_kind(self.kind)
         if not _is_positive(self.amount):
-            raise Misuse(f"a budget must be more than 0, not {self.amount!r}; {examples()}")
+            raise Misuse(
+                f"a budget must be a number more than 0, not {self.amount!r:.40}; {examples()}"
+            )
         object.__setattr__(self, "amount", float(self.amount))  # numpy's numbers are not stored
-        if self.price_per_hour is not None:
-            if not _is_positive(self.price_per_hour):
-                raise Misuse(f"the price an hour must be more than 0, not {self.price_per_hour!r}")
-            object.__setattr__(self, "price_per_hour", float(self.price_per_hour))
+        price = self.price_per_hour
+        if price is not None:
+            if not _is_positive(price):
+                raise Misuse(f"the price an hour must be a number more than 0, not {price!r:.40}")
+            object.__setattr__(self, "price_per_hour", float(price))
         problem = self.rules.problem()
         if problem is not None:
             raise Misuse(problem)
@@ -81,4 +84,7 @@ class Budget:
 def _is_positive(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, Real):
         return False
-    return 0 < float(value) < math.inf
+    try:
+        return 0 < float(value) < math.inf
+    except OverflowError:
+        return False

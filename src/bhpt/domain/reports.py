@@ -85,7 +85,7 @@ def _number(value: object, what: object, where: str) -> float:
     if not isinstance(value, bool | np.bool_ | str | bytes) and hasattr(value, "__float__"):
         try:
             return float(value)
-        except (TypeError, ValueError, RuntimeError):
+        except (TypeError, ValueError, RuntimeError, OverflowError):
             pass  # an array of several numbers says so here; the line below names it
     shown = " ".join(repr(value).split())
     shown = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 3] + "..."

@@ -1,5 +1,6 @@
 """Which GPUs a worker sees: its share of those that there are, set before anything is imported."""
 
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -46,7 +47,7 @@ def share_devices(devices: Sequence[str], workers: int, each: float) -> list[tup
     """
     if each == 0:
         return [()] * workers
-    if each < 0 or (each > 1 and each != int(each)):
+    if not 0 <= each < math.inf or (each > 1 and each != int(each)):
         raise Misuse(f"gpus_per_worker {each:g}: give 0, a fraction such as 0.5, or 1, 2, ...")
     if each >= 1:
         count = int(each)

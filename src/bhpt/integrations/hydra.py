@@ -5,11 +5,12 @@ a checkpoint, up to which epoch to train and the folder with what its last job h
 """
 
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from hydra.core.override_parser.types import (
     ChoiceSweep,
     IntervalSweep,
@@ -162,10 +163,8 @@ def returned(value: Any, unit: AskedUnit) -> list[Any]:  # noqa: ANN401  # whate
     """
     if value is None:
         raise Misuse("the task function returned nothing: let it return the metric")
-    if isinstance(value, int | float | Mapping):
-        reports: list[Any] = [value]
-    else:
-        reports = list(value)
+    several = isinstance(value, list | tuple) or np.ndim(value) == 1
+    reports: list[Any] = list(value) if several else [value]
     if len(reports) != unit.epochs:
         raise Misuse(
             f"the task function returned {len(reports)} values where {unit.epochs} epochs were "

@@ -18,6 +18,7 @@ from sklearn.model_selection._search import BaseSearchCV  # type: ignore[import-
 from sklearn.utils import _safe_indexing, check_random_state, indexable  # type: ignore[import-untyped]
 from sklearn.utils.multiclass import unique_labels  # type: ignore[import-untyped]
 
+from bhpt.domain.arguments import whole_number
 from bhpt.domain.budget import Budget
 from bhpt.domain.errors import Misuse
 from bhpt.study.study import AskedUnit, Study
@@ -79,7 +80,12 @@ class BudgetedSearchCV(BaseSearchCV):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> "BudgetedSearchCV":  # noqa: ANN401  # scikit-learn's
-        """Search; `params` are handed to `fit` or `partial_fit`."""
+        """Search; `params` are handed to `fit` or `partial_fit`.
+
+        Raises:
+            Misuse: An argument makes no sense; nothing was trained.
+        """
+        self._refuse_nonsense()
         X, y = indexable(X, y)
         scorer = check_scoring(self.estimator, scoring=self.scoring)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
@@ -97,6 +103,13 @@ class BudgetedSearchCV(BaseSearchCV):  # type: ignore[misc]
         if self.refit:
             self._refit(folds)
         return self
+
+    def _refuse_nonsense(self) -> None:
+        """Refuse what the estimator would be blamed for; scikit-learn checks arguments in `fit`."""
+        if whole_number("step", self.step) < 1:
+            raise Misuse(f"step is trees or iterations in one epoch, at least 1, not {self.step}")
+        if isinstance(self.scoring, list | tuple | set | Mapping):
+            raise Misuse(f"scoring is one scorer, such as 'accuracy', not {self.scoring!r:.60}")
 
     def _study(self) -> Study:
         """The study that is searched."""

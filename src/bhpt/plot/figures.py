@@ -263,7 +263,12 @@ def compare(*studies: StudySource, backend: Backend = "matplotlib") -> Any:  # n
 
     Returns:
         A figure of matplotlib or plotly.
+
+    Raises:
+        Misuse: None is named.
     """
+    if not studies:
+        raise Misuse("name at least one study to draw")
     lines = []
     for place, study in enumerate(studies):
         state = state_of(study)

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from bhpt.charts.decision import PastDecision, explain, logged_decision
+from bhpt.charts.decision import PastDecision, at_decision, explain, logged_decision
 from bhpt.charts.fans import Fans, fans_of
 from bhpt.domain import Memory, Misuse
+from bhpt.domain.arguments import whole_number
 from bhpt.policies.study_predictor import predictor_named
 from bhpt.storage import Reader, read_store
 from bhpt.study import State, Study
@@ -52,7 +53,9 @@ def past_decision(study: StudySource, attempt: int | None) -> PastDecision:
         Misuse: There is no such attempt.
     """
     state = state_of(study)
-    number = len(state.attempts) - 1 if attempt is None else attempt
+    if not state.attempts:
+        raise Misuse("no unit of the study was started yet: there is no decision to show")
+    number = len(state.attempts) - 1 if attempt is None else whole_number("attempt", attempt)
     if not 0 <= number < len(state.attempts):
         raise Misuse(f"the study has no attempt {number}: it has {len(state.attempts)}")
     where = study.study if isinstance(study, Result) else study
@@ -63,10 +66,10 @@ def past_decision(study: StudySource, attempt: int | None) -> PastDecision:
 
 
 def _before(reader: Reader, attempt: int) -> State:
-    """The state just before an attempt was decided on."""
+    """The state at the moment at which an attempt was decided on."""
     state: State | None = None
     for event, _ in reader.stream():
         if state is not None and isinstance(event, Decided) and event.attempt == attempt:
-            return state
+            return at_decision(state, event)
         state = start(event) if state is None else apply(state, event)
     raise Misuse(f"the study has no attempt {attempt}")

@@ -154,8 +154,8 @@ class TrialStudy:
                 f"trial {trial} reported epoch {iteration} after epoch {attempt.done}: "
                 "report every epoch once"
             )
-        usage = Usage(seconds, rerun=self._rerun.pop(attempt.number, 0))
         loss = self.state.plan.objective.to_loss(_number(value, self.state.plan.objective.metric))
+        usage = Usage(seconds, rerun=self._rerun.pop(attempt.number, 0))
         result = UnitResult((loss,), usage=usage)
         _, event = report(self.state, attempt.number, result, self._now())
         if event is not None:
@@ -261,5 +261,5 @@ def _journal(plan: TrialPlan, first: Mapping[str, object]) -> Journal:
 def _number(value: object, metric: str) -> float:
     try:
         return float(value)  # type: ignore[arg-type]  # whatever was reported
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise Misuse(f"{metric!r} was reported as {value!r:.60}, which is no number") from None

@@ -3,9 +3,9 @@
 from typing import Literal
 
 from bhpt.domain.words import counted
-from bhpt.reports.progress import is_exhausted
 from bhpt.reports.worlds import is_spent
 from bhpt.study import State
+from bhpt.study.deciding import is_exhausted
 
 Phase = Literal["running", "held", "interrupted", "paused", "done"]
 """With a driver that lives, or cannot be seen; left with units in flight, in good order; over."""

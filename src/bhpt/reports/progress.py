@@ -16,6 +16,7 @@ from bhpt.reports.worlds import is_spent
 from bhpt.spaces import Config
 from bhpt.study import State
 from bhpt.study.attempts import Attempt
+from bhpt.study.deciding import is_exhausted
 from bhpt.study.state import BLAMELESS, Best
 
 _SHOWN = 5  # arms in the table
@@ -143,15 +144,6 @@ def last_failure(state: State) -> Attempt | None:
         return None
     recent = reversed(state.attempts[-_RECENT:])
     return next((one for one in recent if one.failure and one.failure not in BLAMELESS), None)
-
-
-def is_exhausted(state: State) -> bool:
-    """Whether no arm can go on, whatever is left: each is at its last epoch or given up."""
-    if state.curves is None:
-        return False
-    open_ = state.curves.count_by_arm < state.plan.training.epochs
-    open_[state.tried.columns.given_up] = False
-    return not open_.any()
 
 
 def _flight(attempt: Attempt, clock: float) -> Flight:

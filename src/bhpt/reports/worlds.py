@@ -25,6 +25,7 @@ from bhpt.beliefs.predictor import Ends, Predictor
 from bhpt.domain import BoolArray, FloatArray, IntArray, Memory, Objective, View
 from bhpt.domain.budget import Budget
 from bhpt.study import State, priced_view
+from bhpt.study.deciding import can_pay_for_a_unit
 from bhpt.study.pricing import Prospects
 from bhpt.study.threads import one_thread
 
@@ -347,7 +348,7 @@ def look_at(state: State, amount: float) -> tuple[View, Prospects] | None:
 
 def is_spent(state: State) -> bool:
     """Whether the study is over: nothing is in flight, and what is left is not worth a session."""
-    return not state.open and not state.can_pay
+    return not state.open and not can_pay_for_a_unit(state)
 
 
 def is_priced(state: State) -> bool:

@@ -31,6 +31,7 @@ _UPPER = ("max", "high", "upper")
 _CHOICES = ("choices", "values", "categories")
 _ROUNDING = 1e-9  # of a range divided by its step
 _MOST_STEPS = 10_000
+_LARGEST = 1 << 62  # numpy's whole numbers end a little above
 _TYPES = {"int": True, "integer": True, "float": False}
 
 
@@ -251,6 +252,11 @@ def _range(
         return ConfigSpace.UniformFloatHyperparameter(name, float(lower), float(upper), log=log)
     if int(lower) != lower or int(upper) != upper:
         raise Misuse(f"hyper-parameter {name!r}: an int range needs whole ends")
+    if max(abs(lower), abs(upper)) > _LARGEST:
+        raise Misuse(
+            f"hyper-parameter {name!r}: whole numbers end at {_LARGEST}; write floats, "
+            f"such as {float(lower)} and {float(upper):g}"
+        )
     return ConfigSpace.UniformIntegerHyperparameter(name, int(lower), int(upper), log=log)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import ConfigSpace
 import numpy as np
+from ConfigSpace.exceptions import ActiveHyperparameterNotSetError
 
 from bhpt.domain import FloatArray, Misuse
 from bhpt.spaces.configs import Config, identity, plain_config, plain_configs
@@ -180,6 +181,9 @@ class Space:
             self.check_value(name, value)
         try:
             ConfigSpace.Configuration(self._space, values=dict(config))
+        except ActiveHyperparameterNotSetError as error:
+            lacks = f"configuration {config!r:.80} lacks {error.hyperparameter.name!r}"
+            raise Misuse(f"{lacks}: give it a value") from None
         except (TypeError, ValueError) as error:
             raise Misuse(f"configuration {config!r:.80}: {first_line(error)}") from None
 
@@ -234,7 +238,10 @@ def parse_space(given: object) -> Space | list[Config]:
     if isinstance(given, Space | ConfigSpace.ConfigurationSpace | Mapping):
         return Space.of(given)
     if isinstance(given, Sequence) and not isinstance(given, str | bytes):
-        return _without_repeats(plain_configs(given))
+        listed = plain_configs(given)
+        if not any(listed):
+            raise Misuse("the configurations are empty: name at least one hyper-parameter")
+        return _without_repeats(listed)
     raise Misuse(
         f"a search space is a ConfigurationSpace, a dictionary of ranges or a list of "
         f"configurations, not {type(given).__name__}"

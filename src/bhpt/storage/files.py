@@ -7,6 +7,7 @@ the last whole transaction.
 
 import os
 import secrets
+import shlex
 import sqlite3
 import stat
 from collections.abc import Callable
@@ -99,7 +100,8 @@ def inspect_file(file: Path) -> None:
     except OSError as error:
         raise Misuse(f"cannot read {file}: {error.strerror}") from None
     if not stat.S_ISREG(info.st_mode):
-        listed = f": `bhpt studies {file}` lists those in it" if stat.S_ISDIR(info.st_mode) else ""
+        command = shlex.join(["bhpt", "studies", str(file)])
+        listed = f": `{command}` lists those in it" if stat.S_ISDIR(info.st_mode) else ""
         raise Misuse(f"{file} is not a study: it is not a plain file{listed}")
     header = _read_header(file)
     if not header:
@@ -196,8 +198,9 @@ def exists(file: object) -> Exists:
         return Exists(f"{file} is a folder: name a file in it, such as {place / 'net.db'}")
     if place.exists() and not is_study_file(place):
         return Exists(f"{file} exists already and is no study: name another file")
+    command = shlex.join(["bhpt", "resume", str(file)])
     return Exists(
-        f"{file} exists already: go on with `bhpt resume {file}`, in Python with "
+        f"{file} exists already: go on with `{command}`, in Python with "
         f'if_exists="resume", or name another file'
     )
 

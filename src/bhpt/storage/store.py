@@ -29,8 +29,11 @@ from bhpt.study.events import Event, StudyCreated
 from bhpt.study.log import FoldingLog
 from bhpt.study.stored_state import encode_state, with_packs
 
-_open_here: set[tuple[str, int]] = set()
-"""Leases that this process holds: one that a full disk kept from being released is not held."""
+_open_here: set[tuple[object, int]] = set()
+"""Leases that this process holds: one that a full disk kept from being released is not held.
+
+A file is known by its inode, by whichever path it was reached, a server by its address.
+"""
 
 _WRITE_BACK_S = 1.0  # between two copies of the write-ahead log to the main file
 _FEW, _PART = 2000, 8  # a state is stored after so many events, and after a part of those before
@@ -51,7 +54,8 @@ class Store(Reader, FoldingLog):
         self._inode = _inode(address)
         self._stored = 0
         self._write_back()
-        _open_here.add((str(address), token))
+        self._held = _place(address), token
+        _open_here.add(self._held)
 
     @property
     def before(self) -> Lease:
@@ -181,7 +185,7 @@ class Store(Reader, FoldingLog):
         except (Busy, StoreFailed):
             pass  # the next driver sees that this process is gone, as after a kill
         finally:
-            _open_here.discard((str(self._address), self._token))
+            _open_here.discard(self._held)
             self._engine.dispose()
 
     @contextmanager
@@ -261,6 +265,11 @@ def _inode(address: Address) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
+def _place(address: Address) -> object:
+    """What two addresses of one database have in common."""
+    return _inode(address) or str(address)
+
+
 def create_store(
     where: str | Path | Address, first: Sequence[Event], patience_s: float = PATIENCE_S
 ) -> Store:
@@ -335,7 +344,7 @@ def _watch(
         return first
     alive = first.holder.is_alive()
     if first.holder == Holder.me():
-        alive = (str(address), first.token) in _open_here
+        alive = (_place(address), first.token) in _open_here
         if alive:
             raise InUse(f"{address} is in use by {first.holder}, this very one: close() it first")
     if alive is False:

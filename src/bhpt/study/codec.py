@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import cache
+from numbers import Integral, Real
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from bhpt.domain import Misuse
@@ -42,17 +43,20 @@ def decode_event(text: str) -> Event:
     try:
         body = json.loads(text)
         version, name = body.pop("v"), body.pop("type")
-    except (ValueError, AttributeError, KeyError, TypeError):
+        if type(version) is not int or not isinstance(name, str):
+            raise TypeError("a version is a number, a type a name")
+    except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
         raise Misuse(f"the study is damaged: {text!r:.60} is not an event") from None
     if version > VERSION or name not in _TYPES:
         raise NewerVersion(
-            f"the study holds {name!r} events of version {version}, which this version of bhpt "
+            f"the study holds {name!r:.40} events of version {version}, which this version of bhpt "
             "does not know: use a newer bhpt"
         )
     try:
         event: Event = _decoder(_TYPES[name])(body)
     except (KeyError, TypeError, ValueError) as error:
-        raise Misuse(f"the study is damaged: a {name} event cannot be read ({error})") from None
+        said = " ".join(str(error).split())
+        raise Misuse(f"the study is damaged: a {name} event cannot be read ({said})") from None
     return event
 
 
@@ -106,7 +110,21 @@ def _encode(value: Any) -> Any:  # noqa: ANN401  # any of the values that events
         return {name: _encode(part) for name, part in value.items()}
     if is_dataclass(value):
         return {name: _encode(getattr(value, name)) for name in _names(kind)}
-    return value
+    return _encode_number(value)
+
+
+def _encode_number(value: object) -> int | float | str:
+    """A number of another library, such as numpy's.
+
+    Raises:
+        Misuse: It is none.
+    """
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        plain = float(value)
+        return plain if math.isfinite(plain) else str(plain)
+    raise Misuse(f"{value!r:.60} cannot be stored: a log holds texts and numbers")
 
 
 @cache
@@ -131,10 +149,25 @@ def _decoder(kind: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # a type, or w
             [part if type(part) is wanted else inner(part) for part in value]
         )
     if origin is dict and parts[1] is float:
-        return lambda value: {name: float(part) for name, part in value.items()}
-    if origin is Literal or origin is dict:
+        return lambda value: {name: _float(part) for name, part in _dictionary(value).items()}
+    if origin is dict:
+        return _dictionary
+    if origin is Literal:
         return lambda value: value
     return _plain_decoder(kind)
+
+
+def _float(value: Any) -> float:  # noqa: ANN401  # a number, or a text such as "nan"
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{value!r:.40} is too large a number") from None
+
+
+def _dictionary(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError(f"expected a dictionary, found {value!r:.40}")
+    return value
 
 
 def _dataclass_decoder(kind: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # a dataclass
@@ -154,7 +187,7 @@ def _dataclass_decoder(kind: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # a 
 def _plain_decoder(kind: type) -> Callable[[Any], Any]:
     def plain(value: Any) -> Any:  # noqa: ANN401  # checked here
         if kind is float and isinstance(value, int | float | str) and not isinstance(value, bool):
-            return float(value)
+            return _float(value)
         if type(value) is not kind:
             raise TypeError(f"expected {kind.__name__}, found {value!r:.40}")
         return value

@@ -25,6 +25,7 @@ _TIMED = 100  # the same where the budget does not count epochs
 _FEW = 3  # configurations of which each may use the whole budget
 _FIRST_DRAW = 0
 _MOST_EPOCHS = 100_000  # what is planned for an arm is held in memory
+_MOST_CANDIDATES = 100_000  # each is compared with all before it
 
 
 def default_epochs(
@@ -126,7 +127,7 @@ def first_events(
     from bhpt.spaces import parse_space  # takes half a second, and reading a study needs none
     from bhpt.spaces.fixed_values import fix
 
-    _refuse_nonsense(seed, training)
+    _refuse_nonsense(seed, training, candidates)
     parsed = fix(parse_space(space), fixed or {})
     search = Search() if candidates is None else Search(candidates=candidates)
     first = _tried_first(parsed, initial)
@@ -177,7 +178,7 @@ def _once(configs: list[Config]) -> list[Config]:
     return list(found.values())
 
 
-def _refuse_nonsense(seed: int, training: Training) -> None:
+def _refuse_nonsense(seed: int, training: Training, candidates: int | None) -> None:
     """Refuse what a new study could not be run with; a stored one is taken as it is.
 
     Raises:
@@ -185,6 +186,11 @@ def _refuse_nonsense(seed: int, training: Training) -> None:
     """
     if seed < 0:
         raise Misuse(f"a seed is a whole number from 0, not {seed}")
+    if candidates is not None and candidates > _MOST_CANDIDATES:
+        raise Misuse(
+            f"{candidates} candidates are more than can be compared: draw at most "
+            f"{_MOST_CANDIDATES}, and more come when all were tried"
+        )
     if training.epochs > _MOST_EPOCHS:
         raise Misuse(
             f"arms may train {training.epochs} epochs: at most {_MOST_EPOCHS} can be planned; "

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, replace
 
 from bhpt.domain import Memory, Misuse, View
+from bhpt.domain.arguments import refuse_other_than, whole_number
 from bhpt.domain.arrays import places_of_lowest
 from bhpt.domain.budget_kinds import UnitCost
 from bhpt.policies.interface import Decision, Explanation, Policy
@@ -74,7 +75,32 @@ def next_unit(
         decision = _again(now, view) or _enqueued(now, view) or policy.decide(view)
         if decision is None:
             return None
+        refuse_other_than("the decision of a policy", decision, Decision, "Decision(arm, reason)")
         return PlannedUnit(fresh, _decided(now, prospects, decision, clock), view)
+
+
+def is_exhausted(state: State) -> bool:
+    """Whether no arm can go on, whatever is left.
+
+    Each is at its last epoch or given up, and the space has no further ones.
+    """
+    if state.curves is None:
+        return False
+    unfinished = state.curves.count_by_arm < state.plan.training.epochs
+    unfinished[state.tried.columns.given_up] = False
+    return not unfinished.any() and fresh_arms(state) is None
+
+
+def can_pay_for_a_unit(state: State) -> bool:
+    """Whether what is left is worth a session: it pays for a unit of an arm that can go on."""
+    if not state.can_pay:
+        return False
+    if state.curves is None or priced_view(state) is not None:
+        return True
+    fresh = fresh_arms(state)
+    if fresh is None:
+        return is_exhausted(state)  # then it is not for what is left that nothing can start
+    return priced_view(apply(state, fresh)) is not None
 
 
 def _again(state: State, view: View) -> Decision | None:
@@ -96,7 +122,7 @@ def _enqueued(state: State, view: View) -> Decision | None:
 
 def _decided(state: State, prospects: Prospects, decision: Decision, clock: float) -> Decided:
     """The decision with its reservation."""
-    arm = decision.arm
+    arm = whole_number("the arm of a decision", decision.arm)
     if not (0 <= arm < len(prospects.possible) and prospects.possible[arm]):
         raise Misuse(f"the policy chose arm {arm}, which cannot be trained now")
     done = state.count(arm)

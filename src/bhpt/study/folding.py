@@ -41,6 +41,8 @@ from bhpt.study.tried_arms import PACES, Arm
 from bhpt.study.unit_size import ReportedUnit, unit_size, window
 from bhpt.study.unit_times import FirstUnit
 
+_MOST_EPOCHS = 10_000_000  # of an arm or a unit: more than any study could hold
+
 
 def _changed(state: State, **changes: Any) -> State:  # noqa: ANN401  # fields of a state
     """The state with some fields changed.
@@ -57,6 +59,8 @@ def start(event: Event) -> State:
     if not isinstance(event, StudyCreated):
         raise Misuse("the study is damaged: it does not begin with its creation")
     plan = event.plan
+    if plan.training.epochs > _MOST_EPOCHS:
+        raise Misuse(f"the study is damaged: arms that may train {plan.training.epochs} epochs")
     return State(plan=plan, ledger=Ledger(plan.budget), unit=plan.training.unit)
 
 
@@ -172,6 +176,8 @@ def _(event: Observed, state: State) -> State:
         raise Misuse(f"the study is damaged: attempt {event.attempt} has the wrong losses")
     if attempt.done != state.count(arm):
         raise Misuse(f"the study is damaged: attempt {event.attempt} came before its turn")
+    if not 0 <= event.rerun <= _MOST_EPOCHS:  # a trial of Ray may begin again several times
+        raise Misuse(f"the study is damaged: attempt {event.attempt} trained too much again")
     before = state.arm(arm)
     first, paces = _timed(before, state, attempt, event)
     after = Arm(

@@ -5,6 +5,7 @@ from typing import Any
 
 from bhpt.beliefs.earlier_studies import MOST_STUDIES, EarlierStudy
 from bhpt.domain import Misuse, Objective
+from bhpt.domain.arguments import number, whole_number
 from bhpt.domain.budget import Budget
 
 
@@ -32,7 +33,12 @@ class Training:
     grows: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what would fail far away."""
+        """Refuse what would fail far away, or could not be read back from a log."""
+        for name in ("unit", "epochs", "step", "retries"):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name)))
+        for name in ("untrained", "limit_s"):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, number(name, value))
         if self.unit < 1 or self.step < 1 or self.unit % self.step:
             raise Misuse(f"a unit of {self.unit} epochs must be a multiple of {self.step}, above 0")
         if self.epochs < self.unit:

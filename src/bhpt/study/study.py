@@ -13,6 +13,7 @@ from bhpt.domain.arguments import (
     refuse_one_text,
     refuse_other_than,
     refuse_uncallable,
+    seconds_taken,
     whole_number,
 )
 from bhpt.domain.budget import Budget
@@ -90,6 +91,7 @@ class Study(Closing):
         fixed: Hyper-parameters that are not tuned but have these values.
         learn_from: Earlier studies, `Study` objects or what `earlier_study` read from a file; what
             they showed is one more expert, weighted by how well it predicts.
+        price_per_hour: What one busy worker costs, for a budget in dollars.
     """
 
     def __init__(
@@ -109,8 +111,9 @@ class Study(Closing):
         initial: Sequence[Mapping[str, object]] = (),
         fixed: Mapping[str, object] | None = None,
         learn_from: Sequence["Study | EarlierStudy"] = (),
+        price_per_hour: float | None = None,
     ) -> None:
-        parsed = Budget.parse(budget)
+        parsed = Budget.parse(budget, price_per_hour)
         refuse_one_text("learn_from", learn_from, "[study]")
         refuse_uncallable("keep", keep, "bhpt.stored('runs/net.db')")
         first = first_events(
@@ -125,7 +128,7 @@ class Study(Closing):
             objective=Objective(metric, mode),
             initial=initial,
             fixed=fixed,
-            earlier=tuple(_earlier(one) for one in learn_from),
+            earlier=tuple(shown_by(one) for one in learn_from),
         )
         self._begin(Journal(keep(first)), policy, time.monotonic, restart=True)
 
@@ -173,6 +176,7 @@ class Study(Closing):
         self._clock = clock
         self._zero = clock() - journal.state.clock
         self._warned = False
+        self._closed = False
         self._orphans = list(journal.state.open) if restart else []
         self._record(
             SessionStarted(
@@ -221,6 +225,7 @@ class Study(Closing):
             None if no further unit can be started: the budget is spent, or one in flight must be
             told first, because there are as many as workers or the policy waits for it.
         """
+        self._require_open()
         self._require_written()
         while self._orphans:
             number = self._orphans.pop(0)
@@ -251,7 +256,7 @@ class Study(Closing):
             "accepted", "ignored" for the same report again, or "rejected" for one that differs
             from what is known; that is logged.
         """
-        took = self._took(unit) if seconds is None else seconds
+        took = self._took(unit) if seconds is None else seconds_taken(seconds)
         reports = read_reports(losses, self.state.plan.objective, "tell()")
         result = replace(UnitResult.of(reports), usage=Usage(took))
         receipt, event = report(self.state, unit.attempt, result, self._now())
@@ -263,7 +268,8 @@ class Study(Closing):
 
     def fail(self, unit: AskedUnit, message: str, seconds: float | None = None) -> None:
         """Report that a unit has no losses; it is charged, and tried again a few times."""
-        took = self._took(unit) if seconds is None else seconds
+        refuse_other_than("message", message, str, "'out of memory'")
+        took = self._took(unit) if seconds is None else seconds_taken(seconds)
         why = Failure(FailureKind.CRASHED, message, usage=Usage(took))
         self._record(failure(self.state, unit.attempt, why, self._now()))
 
@@ -290,7 +296,10 @@ class Study(Closing):
 
     def close(self) -> None:
         """End the session and let go of the log; a study that is kept can be resumed."""
+        if self._closed:
+            return
         self._record(SessionEnded("closed", self._now()))
+        self._closed = True
         self._journal.close()
 
     def _warn_of_rising_curves(self) -> None:
@@ -311,16 +320,24 @@ class Study(Closing):
         return max(0.0, self._now() - self.state.attempts[unit.attempt].started)
 
     def _record(self, *events: Event) -> None:
+        self._require_open()
         self._journal.record(*events)
         self._require_written()
+
+    def _require_open(self) -> None:
+        """Refuse to write to a log that this study has let go of: another may hold it by now."""
+        if self._closed:
+            raise Misuse(
+                "the study is closed: open it again with bhpt.open_study(...) if it was kept"
+            )
 
     def _require_written(self) -> None:
         if not self._journal.flush():
             raise Misuse("the study's store is locked by another program: try again later")
 
 
-def _earlier(given: "Study | EarlierStudy") -> EarlierStudy:
-    """What an earlier study showed.
+def shown_by(given: "Study | EarlierStudy") -> EarlierStudy:
+    """What an earlier study showed, of those that `learn_from` may list.
 
     Raises:
         Misuse: It is neither.

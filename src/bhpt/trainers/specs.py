@@ -193,6 +193,8 @@ def check(trainer: object, name: str) -> Trainer:
     target = _innermost(trainer)
     if inspect.isclass(target):
         return _check_class(target, cast("Callable[..., object]", trainer), name)
+    if inspect.iscoroutinefunction(target) or inspect.isasyncgenfunction(target):
+        raise Misuse(f"{name} is asynchronous: give a function that calls asyncio.run(...) itself")
     if inspect.isfunction(target) or inspect.ismethod(target):
         _check_takes_config(cast("Callable[..., object]", trainer), name)
         if inspect.isgeneratorfunction(target):

@@ -15,10 +15,9 @@ from bhpt.domain import (
     Usage,
 )
 from bhpt.executors import Job, PlacingExecutor, Report, TrainerGone
-from bhpt.reports.progress import is_exhausted
 from bhpt.study import Busy, State
 from bhpt.study.attempts import Attempt
-from bhpt.study.deciding import PlannedUnit, next_unit
+from bhpt.study.deciding import PlannedUnit, is_exhausted, next_unit
 from bhpt.study.events import (
     Extended,
     Restarted,

@@ -44,9 +44,16 @@ class StudyFolder:
         """Beside the study's file, whichever link leads to it, or under `.bhpt` by identity.
 
         Names on a server are no names of folders: two databases may have the same ones.
+
+        Raises:
+            Misuse: The system has no such names, as they are too long.
         """
         if address.file is not None:
-            linked = address.file.is_symlink()
+            try:
+                linked = address.file.is_symlink()
+            except OSError as error:
+                name = f"{address.file.name:.40}…"
+                raise Misuse(f"a study cannot be called {name}: {error.strerror}") from None
             file = address.file.resolve() if linked else address.file
             return cls(file.with_name(f"{file.name}.files"))
         return cls(_SERVERS / f"{path_part(address.study)}-{identity}")

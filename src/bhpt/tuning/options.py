@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bhpt.domain import Misuse
+from bhpt.domain.arguments import number, refuse_other_than, whole_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +47,39 @@ class Options:
 
     def __post_init__(self) -> None:
         """Refuse what could not work."""
-        if self.checkpoint_cap is not None and self.checkpoint_cap < 1:
-            raise Misuse(f"the cap on checkpoints must be above 0 bytes, not {self.checkpoint_cap}")
+        for name in ("grace_s", "tick_s", "beat_s", "look_s", "patience_s", "start_limit_s"):
+            number(name, getattr(self, name))
         if not (math.isfinite(self.grace_s) and self.grace_s >= 0):
             raise Misuse(f"grace must be a number of seconds from 0, not {self.grace_s}")
         if not self.patience_s >= 0:
             raise Misuse(f"patience must be a number of seconds from 0, not {self.patience_s}")
-        if not (self.tick_s > 0 and self.beat_s > 0 and self.start_limit_s > 0):
-            raise Misuse("tick, beat and the limit of the start must be above 0 seconds")
-        if self.threads_per_worker is not None and self.threads_per_worker < 1:
-            raise Misuse(f"a worker needs at least one thread, not {self.threads_per_worker}")
+        steps = (self.tick_s, self.beat_s, self.look_s, self.start_limit_s)
+        if not all(step > 0 for step in steps) or not math.isfinite(self.tick_s):
+            raise Misuse("tick, beat, look and the limit of the start must be above 0 seconds")
+        if (
+            self.checkpoint_cap is not None
+            and whole_number("checkpoint_cap", self.checkpoint_cap) < 1
+        ):
+            raise Misuse(f"the cap on checkpoints must be above 0 bytes, not {self.checkpoint_cap}")
+        threads = self.threads_per_worker
+        if threads is not None and whole_number("threads_per_worker", threads) < 1:
+            raise Misuse(f"a worker needs at least one thread, not {threads}")
+        if self.gpus_per_worker is not None:
+            number("gpus_per_worker", self.gpus_per_worker)
+        if self.checkpoints is not None:
+            refuse_other_than("checkpoints", self.checkpoints, str, "'s3://bucket/team'")
+        _refuse_other_variables(self.variables)
+
+
+def _refuse_other_variables(variables: Mapping[str, str]) -> None:
+    """Refuse what no environment can hold.
+
+    Raises:
+        Misuse: It is no mapping of texts to texts.
+    """
+    refuse_other_than("variables", variables, Mapping, "{'NAME': 'text'}")
+    for name, value in variables.items():
+        if not (isinstance(name, str) and isinstance(value, str)):
+            raise Misuse(
+                f"variables are texts, such as {{'NAME': 'text'}}, not {name!r}: {value!r:.40}"
+            )

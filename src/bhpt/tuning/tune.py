@@ -1,5 +1,6 @@
 """`tune` and `resume`: a training job and a limit in, the best model out."""
 
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -23,7 +24,7 @@ from bhpt.storage import Address, Exists, create_store, open_store, read_store
 from bhpt.study import Keep, Study, Training, fold
 from bhpt.study.creation import first_events, planned_training, summarised
 from bhpt.study.new_study import new_study
-from bhpt.study.study import chosen_policy, policy_name
+from bhpt.study.study import chosen_policy, policy_name, shown_by
 from bhpt.study.whole_ends import note_of_whole_ends
 from bhpt.trackers import Tracker, find_tracker
 from bhpt.trainers.specs import TrainerSpec, check_names, spec_of, spec_to_json
@@ -79,9 +80,7 @@ def earlier_study(where: str | Path) -> EarlierStudy:
 
 
 def _earlier(given: str | Path | Study | EarlierStudy) -> EarlierStudy:
-    if isinstance(given, str | Path):
-        return earlier_study(given)
-    return summarised(given.state) if isinstance(given, Study) else given
+    return earlier_study(given) if isinstance(given, str | Path) else shown_by(given)
 
 
 def _warn(note: str) -> None:
@@ -171,13 +170,12 @@ def tune(
     workers, seed = whole_number("workers", workers), whole_number("seed", seed)
     candidates = None if candidates is None else whole_number("candidates", candidates)
     refuse_one_text("learn_from", learn_from, "['runs/earlier.db']")
-    if training is not None:
-        refuse_other_than("training", training, Training, "bhpt.Training(unit=2)")
+    _refuse_two_trainings(training, unit, max_epochs)
     spec = spec_of(trainer)
-    request = _request(spec, policy, workers, executor, options, gpus_per_worker)
+    chosen = chosen_policy(policy)
+    refuse_side_by_side(chosen, workers)
+    request = _request(spec, chosen, workers, executor, options, gpus_per_worker)
     hooks = _hooks(policy, progress, watch, memory, on_unit, note, stop_when, track)
-    if request.policy is not None:
-        refuse_side_by_side(request.policy, workers)
     _refuse_other_than(if_exists)
     first = first_events(
         space,
@@ -260,15 +258,33 @@ def resume(
         TrainerBroken: The trainer never works.
     """
     spec = None if trainer is None else spec_of(trainer)
+    chosen = None if policy is None else chosen_policy(policy)
     result = go_on(
         Address.parse(study),
         add_budget,
-        _request(spec, policy, workers, executor, options, gpus_per_worker),
+        _request(spec, chosen, workers, executor, options, gpus_per_worker),
         _hooks(policy, progress, watch, memory, on_unit, note, stop_when, track),
         without_checkpoints=without_checkpoints,
         trust=trust,
     )
     return _with_warning(result, note)
+
+
+def _refuse_two_trainings(
+    training: Training | None, unit: int | None, max_epochs: int | None
+) -> None:
+    """Refuse a training in detail that is none, or beside what it says already.
+
+    Raises:
+        Misuse: One of these.
+    """
+    if training is None:
+        return
+    refuse_other_than("training", training, Training, "bhpt.Training(unit=2)")
+    if unit is not None or max_epochs is not None:
+        raise Misuse(
+            "give training, or unit and max_epochs, not both: Training has unit and epochs"
+        )
 
 
 def _refuse_other_than(if_exists: str) -> None:
@@ -278,19 +294,18 @@ def _refuse_other_than(if_exists: str) -> None:
 
 def _request(
     spec: TrainerSpec | None,
-    policy: str | Policy | None,
+    policy: Policy | None,
     workers: int | None,
     executor: ExecutorChoice,
     options: Options,
     gpus: float | None,
 ) -> SessionRequest:
     """What a session is asked to run with."""
-    chosen = None if policy is None else chosen_policy(policy)
     workers = None if workers is None else whole_number("workers", workers)
     gpus = None if gpus is None else number("gpus_per_worker", gpus)
     refuse_other_than("options", options, Options, "bhpt.Options(grace_s=10)")
     given = options if gpus is None else replace(options, gpus_per_worker=gpus)
-    return SessionRequest(spec, chosen, workers, executor_maker(executor), given)
+    return SessionRequest(spec, policy, workers, executor_maker(executor), given)
 
 
 def _hooks(
@@ -305,8 +320,14 @@ def _hooks(
 ) -> SessionHooks:
     """The callbacks and views of a session."""
     refuse_one_text("track", track, "['tensorboard']")
-    if on_unit is not None:
-        refuse_uncallable("on_unit", on_unit, "print")
+    for name, callback in (("on_unit", on_unit), ("note", note), ("watch", watch)):
+        if callback is not None:
+            refuse_uncallable(name, callback, "print")
+    if memory is not None:
+        refuse_other_than("memory", memory, Memory, "bhpt.domain.Memory()")
+    enough = None if stop_when is None else number("stop_when", stop_when)
+    if enough is not None and math.isnan(enough):
+        raise Misuse("stop_when is a value of the metric that is good enough, not nan")
     return SessionHooks(
         policy=policy if isinstance(policy, str) else None,
         progress=progress,
@@ -314,7 +335,7 @@ def _hooks(
         memory=memory or Memory(),
         on_unit=on_unit,
         note=note or _warn,
-        stop_when=None if stop_when is None else number("stop_when", stop_when),
+        stop_when=enough,
         trackers=[find_tracker(one) for one in track],
     )
 

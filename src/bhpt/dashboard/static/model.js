@@ -23,6 +23,7 @@ bhpt.model = (() => {
       this.position = message.position;
       this.phase = message.phase;
       this.phaseText = message.phase_text;
+      this.over = message.over; // why it is done; empty if it is not
       this.overview = message.overview;
       this.takeUnits(message.units);
       this.takeArms(message.arms);

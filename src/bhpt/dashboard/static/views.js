@@ -121,7 +121,7 @@ bhpt.views = (() => {
 
     draw(study) {
       const { overview, final } = study;
-      const over = !final && study.phase === "done" ? study.phaseText.replace("done: ", "") : "";
+      const over = final ? "" : study.over;
       this.cards.replaceChildren(
         card(`Best ${overview.metric} so far`,
           make("p", { class: "big good" }, number(overview.best, 5)),
@@ -399,6 +399,7 @@ bhpt.views = (() => {
       this.importance = new Figure("importance", "How much each hyper-parameter matters", "low");
       this.slice = new Figure("slice", "Predicted end by one hyper-parameter", "low");
       this.parallel = new Figure("parallel", "Settings of all arms, a line for each");
+      this.together = card("All together", this.parallel.element);
       this.hints = make("div");
       this.select = make("select", { on: { change: () => this.show(this.context.study, this.found) } });
       this.content = [
@@ -407,7 +408,7 @@ bhpt.views = (() => {
           card("What matters", this.importance.element,
             make("p", { class: "soft" }, "The share of the differences between arms that a hyper-parameter explains alone, each arm predicted from the others.")),
           card("One by one", make("div", { class: "tools" }, make("label", {}, "Hyper-parameter ", this.select)), this.slice.element)),
-        card("All together", this.parallel.element),
+        this.together,
       ];
     }
 
@@ -426,7 +427,8 @@ bhpt.views = (() => {
         : [make("p", { class: "soft" }, found.arms.length < 15 ? "Too few arms were tried to tell." : "No range looks too narrow, too wide or badly placed.")]));
       this.importance.draw(figures.importance(found));
       this.slice.draw(figures.slice(study, found, this.select.value || names[0]));
-      this.parallel.draw(figures.parallel(study, found));
+      this.together.hidden = names.length < 2; // a line joins two of them
+      if (names.length > 1) this.parallel.draw(figures.parallel(study, found));
     }
   }
 
@@ -453,9 +455,7 @@ bhpt.views = (() => {
       this.advice.textContent = `${found.is_worth_it ? "Yes: " : "Hardly: "}${found.advice}.`;
       this.advice.className = `quote ${found.is_worth_it ? "good" : ""}`;
       this.assumed.textContent = found.assumed;
-      const more = found.purchases.filter((one) => one.more);
-      const named = more[Math.min(2, more.length - 1)];
-      this.command.replaceChildren("Extend it with ", make("code", {}, `bhpt resume ${study.address} --add-budget "${named.text}"`));
+      this.command.replaceChildren("Extend it with ", make("code", {}, found.command));
       this.figure.draw(figures.forecast(study, found));
     }
   }

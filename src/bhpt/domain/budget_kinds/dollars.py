@@ -1,5 +1,6 @@
 """Money: busy time of all workers at a price."""
 
+import math
 import re
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,6 +9,8 @@ from bhpt.domain.budget_kinds.numbers import NUMBER
 from bhpt.domain.budget_kinds.timed import Metered
 
 _WRITTEN = re.compile(rf"\$\s*(?P<amount>{NUMBER})")
+
+_CENTS = 2  # digits behind the point
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +27,10 @@ class Dollars(Metered):
         return None if found is None else float(found["amount"])
 
     def text(self, amount: float) -> str:
-        """Such as `$2.50`."""
-        return f"${amount:.2f}"
+        """Such as `$2.50`; of less than a dollar, a hundredth of the whole is always to be seen."""
+        places = max(_CENTS, _CENTS - math.floor(math.log10(self.amount)))
+        whole, _, part = f"{amount:.{places}f}".partition(".")
+        return f"${whole}.{part[:_CENTS]}{part[_CENTS:].rstrip('0')}"
 
     def used_text(self, used: float) -> str:
         """Such as `$1.20 of $5.00`."""
@@ -37,7 +42,7 @@ class Dollars(Metered):
             return None
         return (
             "a budget in dollars needs the price of a busy worker an hour: give price_per_hour "
-            "(--price-per-hour)"
+            "(--price-per-hour), or bhpt.Budget(25, 'dollars', price_per_hour=2.5)"
         )
 
     @property
