@@ -126,6 +126,9 @@ def test_a_deadline_stops_in_good_order_when_it_comes() -> None:
     assert WallClock(40).verdict(before) is None
     assert WallClock(40).next_look(before) == 1.0
     assert WallClock(40).verdict(after) == Enough("the deadline came first")
+    assert WallClock(40).too_late(40.0) is None
+    assert WallClock(40).too_late(40.01) == "the deadline came first"
+    assert Epochs(40).too_late(1e9) is None
 
 
 def test_the_guard_ends_a_unit_before_what_is_paid_for_is_used_up() -> None:

@@ -16,8 +16,8 @@ from bhpt.checkpoints import DiskFull
 from bhpt.domain import Objective, View
 from bhpt.domain.budget import Budget
 from bhpt.executors import FailureKind, SimulatedExecutor, SimulatedFault
-from bhpt.executors.interface import Job
-from bhpt.policies.interface import Decision, Policy
+from bhpt.executors.interface import Job, Report
+from bhpt.policies.interface import Decision, Explanation, Policy
 from bhpt.study import EventLog, Training, fold
 from bhpt.study.events import (
     BudgetAdded,
@@ -354,6 +354,53 @@ def test_a_deadline_is_kept_and_used(tmp_path: Path) -> None:
     busy = sum(attempt.seconds for attempt in state.attempts)
     assert busy >= 0.85 * 2 * 30
     assert state.best is not None
+
+
+class _Busy(SimulatedExecutor):
+    """On a busy machine: nothing ends because it is asked to, and reports are read late."""
+
+    def stop(self, attempt: int, grace: float) -> None:
+        pass
+
+    def poll(self, timeout: float | None = None) -> list[Report]:
+        came = super().poll(timeout)
+        if came:
+            self.advance(0.25)
+        return came
+
+
+@pytest.mark.parametrize(("second", "counts"), [(15.625, True), (15.875, False)])
+def test_what_ends_after_the_deadline_does_not_count(
+    tmp_path: Path, *, second: float, counts: bool
+) -> None:
+    """Each of two units is read .25 s after its end: at 14.25 s, then at 30.125 or 30.375 s."""
+    run = _Busy(lambda _, epoch: 1.0 / epoch, lambda _, epoch: {1: 14.0}.get(epoch, second))
+    log = new_log("30s", Training(1, 2))
+    state = session(log, tmp_path / "files", run, policy=_Only(0))
+    first, last = state.attempts
+    assert (first.status, first.ended) == ("observed", 14.25)
+    assert state.best is not None
+    if counts:
+        assert (last.status, last.ended) == ("observed", 14.25 + second)  # not when it was read
+        assert state.best.loss == 0.5
+    else:
+        assert (last.failure, last.message) == ("stopped", "the deadline came first")
+        assert last.seconds == second
+        assert state.best.loss == 1.0
+        assert not state.arm(0).failures
+    assert state.clock == 14.25 + second + 0.25
+
+
+@dataclass(frozen=True)
+class _Only:
+    """Goes on with one arm."""
+
+    arm: int
+
+    def decide(self, view: View) -> Decision | None:
+        if not view.choosable[self.arm]:
+            return None
+        return Decision(self.arm, Explanation.in_words("the only one", view.arms))
 
 
 def test_a_hung_trainer_does_not_move_the_deadline(tmp_path: Path) -> None:

@@ -165,9 +165,14 @@ class Driver:
     def take(self, came: Report) -> None:
         """Log what came of a unit: report, checkpoint and settlement in one transaction."""
         attempt = self.state.attempts[came.attempt]
-        stop = self._running.ended(came.attempt)
+        ran = self._running.ended(came.attempt)
         if isinstance(came.outcome, Failure):
-            self._take_failure(attempt, came.outcome, stop)
+            self._take_failure(attempt, came.outcome, ran.stop)
+            return
+        rules, ended = self.state.ledger.budget.rules, ran.since + came.usage.seconds - self._zero
+        if (late := rules.too_late(ended)) is not None:
+            why = Failure(FailureKind.STOPPED, late, usage=came.usage)
+            self._take_failure(attempt, why, ran.stop)
             return
         try:
             result = self._committed(attempt, came.outcome)
@@ -176,7 +181,9 @@ class Driver:
             return
         except (DiskFull, PlaceAway) as error:
             self._pause(attempt, str(error), came.usage)
-        _, event = report(self.state, came.attempt, result, self.clock())
+        read = self.clock()
+        at = read if rules.too_late(read) is None else ended  # it was read late, not trained late
+        _, event = report(self.state, came.attempt, result, at)
         if event is not None:
             self._parts.journal.hold(event)
         if not self._may_wait(came.usage.seconds):

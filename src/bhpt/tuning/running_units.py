@@ -40,6 +40,19 @@ class _RunningUnit:
     stop: Stop | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class EndedUnit:
+    """A unit that the executor had.
+
+    Attributes:
+        since: Since when its time is counted, on the executor's clock.
+        stop: Why it was asked to end, None if it was not.
+    """
+
+    since: float
+    stop: Stop | None
+
+
 class RunningUnits:
     """Keeps the limits of the units that run.
 
@@ -73,10 +86,10 @@ class RunningUnits:
         """An attempt runs; its time is counted since a moment of the executor's clock."""
         self._units[number] = _RunningUnit(since, self._executor.now())
 
-    def ended(self, number: int) -> Stop | None:
-        """An attempt has ended; returns why it was asked to, None if it was not."""
-        unit = self._units.pop(number, None)
-        return None if unit is None else unit.stop
+    def ended(self, number: int) -> EndedUnit:
+        """An attempt that was started has ended."""
+        unit = self._units.pop(number)
+        return EndedUnit(unit.since, unit.stop)
 
     def busy_s(self, number: int, now: float) -> float:
         """How long an attempt has been running; 0 if it does not run."""

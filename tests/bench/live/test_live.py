@@ -13,6 +13,7 @@ from bhpt.bench.live import tuners
 from bhpt.bench.live.benchmark import LivePlan, amount, regressions, run_live, standings
 from bhpt.bench.live.job import LiveJob, Pickled
 from bhpt.bench.live.jobs import EXAMPLE, JOBS, KEPT, find, missing, trainer_class
+from bhpt.bench.live.later_jobs import LATER
 from bhpt.bench.live.predictions import KeptPrediction, LivePredictions, honesty
 from bhpt.bench.live.runs import EndPrediction, LiveSetup, Models, run
 from bhpt.bench.live.table import LiveKey, LiveResults, LiveRow
@@ -28,14 +29,16 @@ _QUICK = ("factorisation", "autoencoder")
 
 def test_there_are_at_least_eight_jobs_and_their_first_configurations_lie_in_their_spaces() -> None:
     assert len(JOBS) >= 8
-    every = (*JOBS, *KEPT, *UNTOUCHED, EXAMPLE)
+    every = (*JOBS, *KEPT, *UNTOUCHED, *LATER, EXAMPLE)
     assert len({job.name for job in every}) == len(every)
     for job in every:
         Space.of(job.space).check(job.first)
 
 
 @pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize("job", [*JOBS, *KEPT, *UNTOUCHED, EXAMPLE], ids=lambda job: job.name)
+@pytest.mark.parametrize(
+    "job", [*JOBS, *KEPT, *UNTOUCHED, *LATER, EXAMPLE], ids=lambda job: job.name
+)
 def test_a_job_learns_and_goes_on_from_what_it_saved(job: LiveJob, tmp_path: Path) -> None:
     if missing(job) is not None:
         pytest.skip(f"{job.package} is not installed")

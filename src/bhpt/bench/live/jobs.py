@@ -5,6 +5,7 @@ import importlib.util
 from typing import cast
 
 from bhpt.bench.live.job import LiveJob, TrainerClass
+from bhpt.bench.live.later_jobs import LATER
 from bhpt.bench.live.untouched_jobs import UNTOUCHED
 from bhpt.domain import Misuse
 from bhpt.examples.digits import SPACE
@@ -307,7 +308,7 @@ EXAMPLE = LiveJob(
 )
 """What `make tune` tunes; nothing was chosen on it."""
 
-_BY_NAME = {job.name: job for job in (*JOBS, *KEPT, *UNTOUCHED, EXAMPLE)}
+_BY_NAME = {job.name: job for job in (*JOBS, *KEPT, *UNTOUCHED, *LATER, EXAMPLE)}
 
 
 def find(name: str) -> LiveJob:

@@ -176,6 +176,10 @@ class BudgetKind(ABC):
         """Whether a unit that started now would be asked to end at once."""
         return False
 
+    def too_late(self, ended: float) -> str | None:
+        """Why the result of a unit that ended at this clock does not count; None if it does."""
+        return None
+
     def start_limit_s(self, left: float, workers: int) -> float:
         """How long so many workers may take to start side by side, with so much left."""
         return float("inf")

@@ -8,6 +8,8 @@ from bhpt.domain.budget_kinds.timed import Timed
 from bhpt.domain.durations import duration, parse_span, span_text
 
 _NOTICE = 0.02  # of a deadline, at most, goes into ending in good order
+_LATE = "the deadline came first"
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class WallClock(Timed):
     def verdict(self, usage: UnitUsage) -> Enough | None:
         """Ask to stop in time before the deadline."""
         late = self.is_closing(usage.clock, usage.grace_s)
-        return Enough("the deadline came first") if late else None
+        return Enough(_LATE) if late else None
 
     def next_look(self, usage: UnitUsage) -> float:
         """Until it is asked to stop."""
@@ -59,6 +61,10 @@ class WallClock(Timed):
     def is_closing(self, clock: float, grace_s: float) -> bool:
         """Whether only the time to end in good order is left."""
         return clock >= self.amount - self._notice(grace_s)
+
+    def too_late(self, ended: float) -> str | None:
+        """The deadline is exact: what ends after it does not count."""
+        return _LATE if ended > self.amount * (1 + _ROUNDING) else None
 
     def _notice(self, grace_s: float) -> float:
         """How long before the deadline a unit is asked to end: the grace is inside the budget."""
