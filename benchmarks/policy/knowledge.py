@@ -112,19 +112,20 @@ class Batch(NamedTuple):
     target: Array
 
 
-def batch(tasks: NamedTasks, target: Array, key: Array) -> Batch:
+def batch(tasks: NamedTasks, target: Array, key: Array, each: int) -> Batch:
     """Some arms of some tasks for each network.
 
     Args:
         tasks: The pool.
         target: What is to be said about all its arms, [rows, TOLD].
         key: Of random numbers.
+        each: Tasks of each network.
     """
     one, two = jax.random.split(key)
-    some = drawn_tasks(tasks, one, NETWORKS * TASKS)
-    keys = jax.random.split(two, NETWORKS * TASKS)
+    some = drawn_tasks(tasks, one, NETWORKS * each)
+    keys = jax.random.split(two, NETWORKS * each)
     parts = jax.vmap(partial(_varied, tasks, target))(keys, some)
-    return Batch(*(part.reshape(NETWORKS, TASKS, *part.shape[1:]) for part in parts))
+    return Batch(*(part.reshape(NETWORKS, each, *part.shape[1:]) for part in parts))
 
 
 def _varied(
@@ -166,11 +167,18 @@ def _stretched(tokens: Array, at: Array, low: Array, high: Array) -> Array:
     return tokens.at[:, at].set(mine)
 
 
-@jax.jit
+@partial(jax.jit, static_argnames=("steps", "each"))
 def improve(
-    weights: Weights, moments: Moments, tasks: NamedTasks, target: Array, key: Array, rate: Array
+    weights: Weights,
+    moments: Moments,
+    tasks: NamedTasks,
+    target: Array,
+    key: Array,
+    rate: Array,
+    steps: int,
+    each: int,
 ) -> tuple[Weights, Moments, Array]:
-    """`STRIDE` steps of Adam, each network on its own part of a batch, and the mean loss."""
+    """Some steps of Adam, each network on its own part of a batch, and the mean loss."""
 
     def loss(weights: Weights, drawn: Batch) -> Array:
         said = jax.vmap(lambda one, part: jax.vmap(partial(_said, one))(part.values, part.names))(
@@ -181,11 +189,11 @@ def improve(
 
     def step(state: tuple[Weights, Moments], key: Array) -> tuple[tuple[Weights, Moments], Array]:
         weights, moments = state
-        value, grads = jax.value_and_grad(loss)(weights, batch(tasks, target, key))
+        value, grads = jax.value_and_grad(loss)(weights, batch(tasks, target, key, each))
         return adam(weights, moments, grads, rate), value
 
     (weights, moments), values = jax.lax.scan(
-        step, (weights, moments), jax.random.split(key, STRIDE)
+        step, (weights, moments), jax.random.split(key, steps)
     )
     return weights, moments, values.mean()
 
@@ -211,11 +219,14 @@ def train(tables: Tables, tasks: Sequence[int], steps: int, seed: int) -> Weight
     weights: Weights = start(key)
     moments = still(weights)
     named, target = tables.on_device(tasks), jnp.asarray(all_targets(tables, tasks))
-    for done in range(0, steps, STRIDE):
+    stride = min(STRIDE, steps)
+    for done in range(0, steps, stride):
         key, mine = jax.random.split(key)
         falling = 0.01 + 0.99 * 0.5 * (1 + np.cos(np.pi * done / steps))
         rate = RATE * min(1.0, (done + 1) / STRIDE) * falling
-        weights, moments, value = improve(weights, moments, named, target, mine, rate)
+        weights, moments, value = improve(
+            weights, moments, named, target, mine, rate, steps=stride, each=TASKS
+        )
         if done % (100 * STRIDE) == 0:
             print(f"readers of names {done} {float(value):.4f}", flush=True)
     return {**weights, "reader_output": COUNTED * weights["reader_output"]}
