@@ -28,6 +28,8 @@ from bhpt.policies.looks import MOST, draws_of, price_looks
 Chosen = tuple[int, str]
 """An arm, and why, in words."""
 
+_SURELY = 0.99  # probability of one decay for all arms from which on the printed Q is run
+
 
 @dataclass(frozen=True, eq=False)
 class Bhpt(PredictingPolicy):
@@ -48,11 +50,11 @@ class Bhpt(PredictingPolicy):
         untried: t, once fewer units are left than there are arms; 1 before. Where ends spread
             upwards more than downwards, a Gaussian promises more of arms that were never tried
             than they keep; as long as a look at every arm can be paid, that costs little. 1 as
-            well where one decay for all arms is the likelier: promises are kept there.
+            well where one decay for all arms is all but certain: promises are kept there.
         priced: Whether the lowest Q_u is run and not the lowest Q. An end is known once the arm has
             been trained up to it; to Q an arm that has one more unit to go and one that has a
-            whole training to go are the same. Where one decay for all arms is the likelier, an end
-            is foreseen long before it is reached, and the lowest Q is run.
+            whole training to go are the same. Where one decay for all arms is all but certain, an
+            end is foreseen long before it is reached, and the lowest Q is run.
         keeps: Whether ĉ, once it needs all that is left, gives way to the tried arm with which the
             study would end lowest, argmin E min{ν_a, ζ}: what is reached is kept, and an arm that
             has stopped adds nothing to it.
@@ -87,8 +89,8 @@ class Bhpt(PredictingPolicy):
         return look.decision(self.predictor, arm, why)
 
     def _valued(self, look: "QValues") -> "QValues":
-        """Q_t or Q_u for Q, unless one decay for all arms is the likelier."""
-        if look.mixture.shared > 0.5:
+        """Q_t or Q_u for Q, unless one decay for all arms is all but certain."""
+        if look.mixture.shared > _SURELY:
             return look
         discounted = look.discounted(self.untried)
         return discounted.by_the_unit() if self.priced else discounted

@@ -8,11 +8,12 @@ inferred before it came.
 Notation:
     H        hypotheses;  w  probability of one decay;  D_i  units between fits i and i + 1
     p_H(D_i) = mean over the settings θ of fit i under H of Π_k p(y_k with D_i | θ) / p(y_k | θ)
-    e_i      = log p_one(D_i)/p_shapes(D_i), at most e = log 100 in size
+    e_i      = log p_one(D_i)/p_shapes(D_i); of a single arm at most e = log 100 in size
     log w/(1 - w) = log w_0/(1 - w_0) + Σ_{i ≥ 1} e_i
 The first unit only sets the scales: what a hypothesis says of it is its prior's doing.
 A curve that does what neither hypothesis foresees (a step after long standing still) is less likely
-by thousands of nats under one than under the other, whatever the others do: hence e.
+by thousands of nats under one than under the other, and no other arm says how common that is:
+hence e.
 An arm that has not moved from the start says nothing of how curves decay.
 """
 
@@ -21,6 +22,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.special import expit
 
+from bhpt.beliefs.expected_min import best_other
 from bhpt.beliefs.freeze_thaw.belief import FreezeThaw
 from bhpt.beliefs.freeze_thaw.ends import MixtureEnds
 from bhpt.beliefs.freeze_thaw.hypers import LINEAR_PRIORS, Hypers, Sampling, Structure, Unknown
@@ -143,13 +145,14 @@ class ShapesOrOneDecay:
         if odds < _GIVEN_UP:
             return odds
         told = self._evidence(_before(view, curves.first(last)), curves)
-        return odds + float(np.clip(told, -_MOST_TOLD, _MOST_TOLD))
+        most = _MOST_TOLD if len(curves.visited) == 1 else np.inf
+        return odds + float(np.clip(told, -most, most))
 
     def _evidence(self, before: View, curves: Curves) -> float:
         """Log ratio p_one(D)/p_shapes(D) of the units that curves have beside those of a view."""
         scaled = scaled_curves(curves, self.shapes.level(before))
         grid = self.shapes.grid(before, scaled.start)
-        old, new = _later_epochs(before.curves, curves, before.unit)
+        old, new = _compared(before.curves, curves, before.unit)
         seen = np.arange(scaled.values.shape[1]) < curves.counts[:, None]
         moved = np.any(seen & (scaled.values != scaled.start), axis=1)
         rows = np.flatnonzero((new > old) & moved)
@@ -198,15 +201,19 @@ def _before(view: View, curves: Curves) -> View:
     return replace(view, curves=curves, pending=np.zeros(0, np.int64))
 
 
-def _later_epochs(before: Curves, after: Curves, unit: int) -> tuple[IntArray, IntArray]:
+def _compared(before: Curves, after: Curves, unit: int) -> tuple[IntArray, IntArray]:
     """Epochs of each arm that count, before and after some units, [V] and [V].
 
-    Those after its first unit, which says where an arm is and not how it goes on.
+    Those after its first unit, which says where an arm is and not how it goes on, as far as another
+    arm has shown them, too. An arm that is ahead of all others is compared with itself alone, and
+    how well either hypothesis goes on with one of several curves says nothing of whether arms share
+    a decay; as long as there is a single arm, how it goes on is all there is.
     """
     old = np.zeros(len(after.counts), np.int64)
     old[: len(before.counts)] = before.counts
-    seen = np.maximum(after.counts, unit)
-    return np.minimum(np.maximum(old, unit), seen), seen
+    counts = after.counts
+    last = counts if len(counts) == 1 else -best_other(-counts.astype(float)).astype(np.int64)
+    return np.minimum(np.maximum(old, unit), last), np.minimum(counts, last)
 
 
 def _log_mean(logs: FloatArray) -> float:
