@@ -22,7 +22,7 @@ from bhpt.beliefs.learned.weights import (
     without_names,
 )
 from bhpt.beliefs.scale import Scale
-from bhpt.beliefs.shapes.or_one_decay import LEVELS, ShapesOrOneDecay
+from bhpt.beliefs.shapes.or_one_decay import ShapesOrOneDecay
 from bhpt.domain import Misuse
 from bhpt.policies.bhpt import Bhpt
 from bhpt.policies.default import DefaultPolicy
@@ -86,11 +86,6 @@ def shapes_belief() -> ShapesOrOneDecay:
     return ShapesOrOneDecay()
 
 
-def shapes_then_levels() -> ShapesOrOneDecay:
-    """The same; after two units for each arm, where curves are counts more than how they fall."""
-    return ShapesOrOneDecay(levels=LEVELS)
-
-
 def _nameless(learned: Learned) -> StagedPolicy:
     """The part of the default that needs no names."""
     early = NarrowedPolicy(Bhpt(our_belief(), shown=learned.predictor))
@@ -146,7 +141,7 @@ ENTRIES = (
         "bhpt-shapes",
         "bhpt, each arm with a shape of its own",
         lambda: NarrowedPolicy(
-            Bhpt(shapes_then_levels(), spared=0.02, untried=0.5, priced=True, keeps=True)
+            Bhpt(shapes_belief(), spared=0.02, untried=0.5, priced=True, keeps=True)
         ),
     ),
     PolicyEntry(

@@ -16,7 +16,7 @@ from bhpt.beliefs.scale import Scale
 from bhpt.beliefs.shapes.belief import ShapeBelief
 from bhpt.beliefs.shapes.decay_evidence import decay_densities
 from bhpt.beliefs.shapes.mixture import ShapeMixture
-from bhpt.beliefs.shapes.or_one_decay import LEVELS, ShapesOrOneDecay
+from bhpt.beliefs.shapes.or_one_decay import ShapesOrOneDecay
 from bhpt.beliefs.shapes.weighed_ends import WeighedEnds
 from bhpt.beliefs.shapes.weighed_mixture import WeighedMixture
 from bhpt.bench.catalogue import load
@@ -189,34 +189,6 @@ def test_a_hypothesis_that_is_all_but_excluded_is_left_out() -> None:
     moment = moments()[-1]
     assert isinstance(both(share=0.001).condition(moment), ShapeMixture)
     assert isinstance(both(share=0.9999).condition(moment), Mixture)
-
-
-def test_levels_take_over_after_two_units_for_each_arm() -> None:
-    """Before, predictions are those of the first belief, then those of the second."""
-    later = Known(changing=0.5)
-    belief = replace(both(share=0.001), levels=later)
-    horizon = np.full(4, 2)
-    *early, last = moments()
-    assert len(last.curves.reports) == 2 * last.arms
-    for moment, expected in ((early[-1], belief.shapes), (last, later)):
-        found = belief.condition(moment)
-        assert isinstance(found, ShapeMixture)
-        for one, same in ((later, expected is later), (belief.shapes, expected is not later)):
-            alike = np.allclose(
-                found.ends(horizon).mean, one.condition(moment).ends(horizon).mean, rtol=1e-12
-            )
-            assert alike == same
-    weighed = replace(both(share=0.5), levels=later)
-    found = weighed.condition(last)
-    assert isinstance(found, WeighedMixture)
-    assert found.weight == both(share=0.5).weight(last)
-    assert found.shapes is later.condition(last)
-
-
-def test_levels_are_the_same_shapes_with_a_quarter_of_the_smooth_misfit() -> None:
-    for one, other in zip(LEVELS.shapes, ShapeBelief().shapes, strict=True):
-        assert one.misfit == other.misfit / 4
-        assert replace(one, misfit=other.misfit) == other
 
 
 def played(task_name: str, seed: int, units: int) -> tuple[ShapesOrOneDecay, View]:

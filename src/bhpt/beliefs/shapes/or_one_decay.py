@@ -33,7 +33,6 @@ from bhpt.beliefs.shapes.decay_evidence import decay_densities
 from bhpt.beliefs.shapes.ends import ShapeEnds
 from bhpt.beliefs.shapes.grid import ShapeGrid, project_shapes
 from bhpt.beliefs.shapes.mixture import ShapeMixture
-from bhpt.beliefs.shapes.prior import SHAPES
 from bhpt.beliefs.shapes.weighed_ends import WeighedEnds
 from bhpt.beliefs.shapes.weighed_mixture import WeighedMixture
 from bhpt.domain import Curves, FloatArray, IntArray, Slot, View
@@ -43,8 +42,6 @@ ONE_DECAY = FreezeThaw(
     Scale("linear", running=True),
     Unknown(LINEAR_PRIORS, Sampling(warm=1, thin=1, step=1.5, always=5, growth=1.5)),
 )
-LEVELS = ShapeBelief(shapes=tuple(replace(one, misfit=one.misfit / 4) for one in SHAPES))
-_LOOKS = 2  # units for each arm of a study after which levels tell
 _SHARE = 0.2  # w_0
 _GIVEN_UP = -4.6  # log odds below which one decay is not looked at any more in a study
 _MOST_TOLD = float(np.log(100.0))  # e
@@ -62,16 +59,11 @@ class ShapesOrOneDecay:
         shapes: Each arm has a shape of its own.
         one_decay: All arms share one decay.
         share: w_0, how often studies are of one decay.
-        levels: What takes the place of `shapes` once there have been two units for each arm of the
-            study. The smooth misfit moves all epochs of a curve together: with much of it ends
-            are foreseen by how curves fall, with little (`LEVELS`) by where they are. A family
-            that is slow is told by its fall, but it has been found by then. None: nothing does.
     """
 
     shapes: ShapeBelief = field(default_factory=ShapeBelief)
     one_decay: FreezeThaw = ONE_DECAY
     share: float = _SHARE
-    levels: ShapeBelief | None = None
 
     def predict(self, view: View) -> ShapeEnds | MixtureEnds | WeighedEnds:
         """The ends of all arms within their horizons, as losses."""
@@ -90,19 +82,13 @@ class ShapesOrOneDecay:
         A hypothesis that is all but excluded is left out.
         """
         weight = self.weight(view)
-        shapes = self._shapes_by_now(view)
         if weight < _LEAST_WEIGHT:
-            return shapes.condition(view)
+            return self.shapes.condition(view)
         other = self.one_decay.condition(self._leveled(view))
         self._one_decay_settings(_before(view, view.curves.first(self._last_fit(view))))
         if weight > 1 - _LEAST_WEIGHT:
             return other
-        return WeighedMixture(shapes.condition(view), other, weight)
-
-    def _shapes_by_now(self, view: View) -> ShapeBelief:
-        """What predicts if each arm has a shape, by how many units there have been."""
-        early = len(view.curves.reports) < _LOOKS * view.arms
-        return self.shapes if self.levels is None or early else self.levels
+        return WeighedMixture(self.shapes.condition(view), other, weight)
 
     def weight(self, view: View) -> float:
         """Probability of one decay, w, as of the latest fit."""
