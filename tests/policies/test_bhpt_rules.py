@@ -25,6 +25,7 @@ class Known:
     best: float
     needed: int | tuple[int, ...] = EPOCHS
     others: "tuple[Known, ...]" = ()  # further settings, each as likely
+    shared: float = 0.0
 
     @property
     def scaled(self) -> Scaled:
@@ -133,6 +134,18 @@ def test_a_promise_is_divided_by_the_units_that_it_takes_and_by_their_price() ->
     assert _arm(Bhpt(_three((1, 8, 2)), priced=True), dear) == 1
     assert _arm(Bhpt(_three((1, 8, 8), spread=0.601), priced=True), dear) == 1
     assert _arm(Bhpt(_three((1, 8, 8), spread=0.601), priced=True), view) == 2
+
+
+def test_where_one_decay_is_all_but_certain_the_lowest_q_runs() -> None:
+    view = _view([3, 1, 1], left=30)
+    for shared, chosen in ((0.0, 2), (0.9, 2), (0.995, 1), (1.0, 1)):
+        known = replace(_three((1, 8, 2)), shared=shared)
+        assert _arm(Bhpt(known, priced=True, untried=0.5), view) == chosen
+    mean, deviation = np.array([1.0, 1.3, 1.2, 2.0]), np.array([0.02, 0.6, 0.7, 0.0])
+    few = _view([3, 1, 0, 0], left=3)
+    for shared, chosen in ((0.0, 1), (1.0, 2)):
+        known = Known(mean, deviation, best=1.0, needed=1, shared=shared)
+        assert _arm(Bhpt(known, untried=0.5), few) == chosen
 
 
 def test_values_by_the_unit_equal_their_formula() -> None:

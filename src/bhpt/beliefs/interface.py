@@ -39,6 +39,11 @@ class GaussianMixture(Protocol):
         """The curves in the belief's units, and the way back to losses."""
         ...
 
+    @property
+    def shared(self) -> float:
+        """Probability that all arms of the study share one decay."""
+        ...
+
     def average(self, found: Callable[[GaussianPosterior], FloatArray]) -> FloatArray:
         """A number that every setting gives for every arm, averaged over the settings, [K]."""
         ...

@@ -28,6 +28,8 @@ from bhpt.policies.looks import MOST, draws_of, price_looks
 Chosen = tuple[int, str]
 """An arm, and why, in words."""
 
+_SURELY = 0.99  # probability of one decay for all arms from which on the printed Q is run
+
 
 @dataclass(frozen=True, eq=False)
 class Bhpt(PredictingPolicy):
@@ -47,10 +49,12 @@ class Bhpt(PredictingPolicy):
             (`policies.looks`); 0 commits at once. BHPT-ε asks half of the time, for ε = 1/2.
         untried: t, once fewer units are left than there are arms; 1 before. Where ends spread
             upwards more than downwards, a Gaussian promises more of arms that were never tried
-            than they keep; as long as a look at every arm can be paid, that costs little.
+            than they keep; as long as a look at every arm can be paid, that costs little. 1 as
+            well where one decay for all arms is all but certain: promises are kept there.
         priced: Whether the lowest Q_u is run and not the lowest Q. An end is known once the arm has
             been trained up to it; to Q an arm that has one more unit to go and one that has a
-            whole training to go are the same.
+            whole training to go are the same. Where one decay for all arms is all but certain, an
+            end is foreseen long before it is reached, and the lowest Q is run.
         keeps: Whether ĉ, once it needs all that is left, gives way to the tried arm with which the
             study would end lowest, argmin E min{ν_a, ζ}: what is reached is kept, and an arm that
             has stopped adds nothing to it.
@@ -77,14 +81,19 @@ class Bhpt(PredictingPolicy):
         """Run the lowest Q, or commit to ĉ when it needs all that is left."""
         if not view.choosable.any():
             return None
-        look = q_values(view, self.belief.condition(view)).discounted(self.untried)
-        if self.priced:
-            look = look.by_the_unit()
+        look = self._valued(q_values(view, self.belief.condition(view)))
         if self.exhaustion and look.exhausted and not look.spares(self.spared):
             arm, why = self._commit(look)
         else:
             arm, why = explore(look, self.epsilon)
         return look.decision(self.predictor, arm, why)
+
+    def _valued(self, look: "QValues") -> "QValues":
+        """Q_t or Q_u for Q, unless one decay for all arms is all but certain."""
+        if look.mixture.shared > _SURELY:
+            return look
+        discounted = look.discounted(self.untried)
+        return discounted.by_the_unit() if self.priced else discounted
 
     def _commit(self, look: "QValues") -> Chosen:
         """ĉ, or an arm that is worth a look first; BHPT-ε asks by chance."""

@@ -38,7 +38,7 @@ def both(share: float = 0.3) -> ShapesOrOneDecay:
     return ShapesOrOneDecay(Known(), decay, share)
 
 
-def moments() -> list[View]:
+def moments(order: tuple[int, ...] = (0, 1, 0, 0, 1, 2, 1, 2)) -> list[View]:
     """A study that grows report by report; losses fall, untrained 1."""
     rng = np.random.default_rng(4)
     part = np.arange(1, EPOCHS + 1) / EPOCHS
@@ -47,7 +47,7 @@ def moments() -> list[View]:
         np.minimum.accumulate(-0.02 * np.abs(rng.standard_normal((4, EPOCHS))), axis=1)
     )
     curves, memory, found = Curves.empty(4, EPOCHS), Memory(), []
-    for arm in (None, 0, 1, 0, 0, 1, 2, 1, 2):
+    for arm in (None, *order):
         if arm is not None:
             at = int(curves.count_by_arm[arm])
             curves = curves.extend(arm, losses[arm, at : at + UNIT])
@@ -102,25 +102,43 @@ def test_a_decay_that_cannot_be_factorised_is_impossible() -> None:
     assert np.all(found == -np.inf)
 
 
-def test_the_weight_equals_the_oracle_that_enumerates_the_hypotheses() -> None:
-    """Units weigh after an arm's first one, as far as another arm has shown them, too."""
-    belief = both()
-    odds = np.log(0.3 / 0.7)
-    views = moments()
-    for before, now in pairwise(views):
+ALONE_THEN_TWO = (0, 0, 0, 1, 1, 0, 2, 1)
+TWO_IN_TURN = (0, 1, 0, 0, 1, 2, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("share", "order", "weighed"),
+    [(0.3, TWO_IN_TURN, 3), (0.9999, ALONE_THEN_TWO, 4), (0.3, ALONE_THEN_TWO, 1)],
+)
+def test_the_weight_equals_the_oracle_that_enumerates_the_hypotheses(
+    share: float, order: tuple[int, ...], weighed: int
+) -> None:
+    """Units weigh after an arm's first one, as far as another arm has shown them, too.
+
+    Those of a single arm weigh by a factor of 100 at most. Once the odds of one decay are below 1
+    to 100, it is given up.
+    """
+    belief = both(share)
+    odds, told = np.log(share / (1 - share)), list[float]()
+    for before, now in pairwise(moments(order)):
         counts, old = now.curves.count_by_arm, before.curves.count_by_arm
         arm = int(np.flatnonzero(counts > old)[0])
-        shown = int(np.delete(counts, arm).max())
+        alone = len(now.curves.visited) == 1
+        shown = int(counts[arm] if alone else np.delete(counts, arm).max())
         since, until = min(max(int(old[arm]), UNIT), shown), min(int(counts[arm]), shown)
-        if until > since:
+        if until > since and odds > -4.6:
             seen = np.log(now.curves.of_arm(arm))
             steps = [
                 log_density(seen, until, one_decay=one) - log_density(seen, since, one_decay=one)
                 for one in (True, False)
             ]
-            odds += steps[0] - steps[1]
+            told.append(steps[0] - steps[1])
+            most = np.log(100) if alone else np.inf
+            odds += float(np.clip(told[-1], -most, most))
         assert belief.weight(now) == pytest.approx(1 / (1 + np.exp(-odds)), rel=1e-6)
-    assert odds != pytest.approx(np.log(0.3 / 0.7))
+    assert len(told) == weighed
+    if order is ALONE_THEN_TWO:
+        assert told[0] < -np.log(100)
 
 
 def test_predictions_are_those_of_the_hypotheses_weighed() -> None:

@@ -26,6 +26,11 @@ class Mixture:
     scaled: Scaled
     counts: IntArray
 
+    @property
+    def shared(self) -> float:
+        """Probability that all arms share one decay: it is taken for granted."""
+        return 1.0
+
     def average(self, found: Callable[[Posterior], FloatArray]) -> FloatArray:
         """Something that every setting says of every arm, averaged over the settings, [K]."""
         total: FloatArray = sum(

@@ -32,6 +32,11 @@ class ShapeMixture:
         """Epochs of every arm, units in flight included, [K]."""
         return self.components[0].epochs
 
+    @property
+    def shared(self) -> float:
+        """Probability that all arms share one decay: each has its own."""
+        return 0.0
+
     def average(self, found: Callable[[ShapePosterior], FloatArray]) -> FloatArray:
         """A number that every setting gives for every arm, averaged over the settings, [K]."""
         total: FloatArray = sum(

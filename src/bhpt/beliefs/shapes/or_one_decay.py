@@ -8,8 +8,12 @@ inferred before it came.
 Notation:
     H        hypotheses;  w  probability of one decay;  D_i  units between fits i and i + 1
     p_H(D_i) = mean over the settings θ of fit i under H of Π_k p(y_k with D_i | θ) / p(y_k | θ)
-    log w/(1 - w) = log w_0/(1 - w_0) + Σ_{i ≥ 1} log p_one(D_i)/p_shapes(D_i)
+    e_i      = log p_one(D_i)/p_shapes(D_i); of a single arm at most e = log 100 in size
+    log w/(1 - w) = log w_0/(1 - w_0) + Σ_{i ≥ 1} e_i
 The first unit only sets the scales: what a hypothesis says of it is its prior's doing.
+A curve that does what neither hypothesis foresees (a step after long standing still) is less likely
+by thousands of nats under one than under the other, and no other arm says how common that is:
+hence e.
 An arm that has not moved from the start says nothing of how curves decay.
 """
 
@@ -40,6 +44,7 @@ ONE_DECAY = FreezeThaw(
 )
 _SHARE = 0.2  # w_0
 _GIVEN_UP = -4.6  # log odds below which one decay is not looked at any more in a study
+_MOST_TOLD = float(np.log(100.0))  # e
 _LEAST_WEIGHT = 0.01  # a hypothesis of less weight is left out of predictions
 _NEVER = -1e6  # log density where no setting can be factorised
 _NO_WEIGHT = 1e-300
@@ -125,7 +130,9 @@ class ShapesOrOneDecay:
         odds = self._log_odds(view, last)
         if odds < _GIVEN_UP:
             return odds
-        return odds + self._evidence(_before(view, curves.first(last)), curves)
+        told = self._evidence(_before(view, curves.first(last)), curves)
+        most = _MOST_TOLD if len(curves.visited) == 1 else np.inf
+        return odds + float(np.clip(told, -most, most))
 
     def _evidence(self, before: View, curves: Curves) -> float:
         """Log ratio p_one(D)/p_shapes(D) of the units that curves have beside those of a view."""
@@ -185,14 +192,14 @@ def _compared(before: Curves, after: Curves, unit: int) -> tuple[IntArray, IntAr
 
     Those after its first unit, which says where an arm is and not how it goes on, as far as another
     arm has shown them, too. An arm that is ahead of all others is compared with itself alone, and
-    how well either hypothesis goes on with a single curve says nothing of whether arms share a
-    decay.
+    how well either hypothesis goes on with one of several curves says nothing of whether arms share
+    a decay; as long as there is a single arm, how it goes on is all there is.
     """
     old = np.zeros(len(after.counts), np.int64)
     old[: len(before.counts)] = before.counts
-    shown = -best_other(-after.counts.astype(float)) if len(after.counts) > 1 else np.zeros(1)
-    last = shown.astype(np.int64)
-    return np.minimum(np.maximum(old, unit), last), np.minimum(after.counts, last)
+    counts = after.counts
+    last = counts if len(counts) == 1 else -best_other(-counts.astype(float)).astype(np.int64)
+    return np.minimum(np.maximum(old, unit), last), np.minimum(counts, last)
 
 
 def _log_mean(logs: FloatArray) -> float:

@@ -39,6 +39,11 @@ class WeighedMixture:
         return self.shapes.scaled
 
     @property
+    def shared(self) -> float:
+        """Probability that all arms share one decay."""
+        return self.weight
+
+    @property
     def components(self) -> tuple[MovingPosterior, ...]:
         """One posterior a setting, those of the likelier hypothesis first."""
         ours, other = self.shapes.components, self.one_decay.components
