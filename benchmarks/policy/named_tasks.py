@@ -1,9 +1,9 @@
 """The named tasks of a pool, and how training on a device draws their arms and tells their names.
 
 The networks that read names and the finisher are trained on them. Batches are drawn where the
-networks are, thousands of times a second: made on the host they would take ten times as long as
-the step that they are for. Names are spelled otherwise or replaced by ones that mean nothing, and
-hyper-parameters and documented defaults left out, so that nothing is learned by heart.
+networks are: made on the host they keep a GPU waiting. Names are spelled otherwise or replaced by
+ones that mean nothing, and hyper-parameters and documented defaults left out, so that nothing is
+learned by heart.
 
 Notation:
     N  hyper-parameters, R  arms that are drawn
