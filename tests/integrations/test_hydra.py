@@ -1,7 +1,9 @@
 """Hydra's sweeper: what overrides mean, folders of jobs, and a real `--multirun`."""
 
+import importlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -210,6 +212,79 @@ def test_a_multirun_that_is_killed_goes_on(tmp_path: Path) -> None:
         for arm in study.state.curves.visited.tolist():
             (left,) = (tmp_path / "out" / "checkpoints" / f"arm-{arm:04d}").iterdir()
             assert json.loads((left / "state.json").read_text())[1] == study.state.count(arm)
+
+
+class _Context:
+    """What Hydra hands to a sweeper, as far as ours looks at it."""
+
+    config_loader = None
+
+
+class _Launcher:
+    """Runs jobs in this process: `train` gets the epoch to train up to and its folder."""
+
+    def launch(self, jobs: list[list[str]], **_place: int) -> list[Any]:
+        from hydra.core.utils import JobReturn, JobStatus
+
+        return [
+            JobReturn(overrides=job, status=JobStatus.COMPLETED, _return_value=self._train(job))
+            for job in jobs
+        ]
+
+    def _train(self, job: list[str]) -> list[float]:
+        words = dict(word.split("=", 1) for word in job)
+        state = Path(words["folder"].strip("'")) / "epoch"
+        done = int(state.read_text()) if state.exists() else 0
+        state.write_text(words["epochs"])
+        return [1.0 / epoch for epoch in range(done + 1, int(words["epochs"]) + 1)]
+
+
+def _sweeper(place: Path, budget: str) -> Any:
+    from omegaconf import OmegaConf
+
+    module = importlib.import_module("hydra_plugins.bhpt_sweeper.bhpt_sweeper")
+    settings = {"budget": budget, "max_epochs": 8, "policy": "random", "unit": 2}
+    sweeper = module.BhptSweeper("study.db", "epochs", "folder", {}, **settings)
+    sweeper.config = OmegaConf.create({"hydra": {"sweep": {"dir": str(place)}}})
+    sweeper.hydra_context, sweeper.launcher = _Context(), _Launcher()
+    sweeper.validate_batch_is_legal = lambda _: None
+    return sweeper
+
+
+def _swept_until_folders_are_gone(place: Path, budget: str) -> None:
+    """A sweep of 4 epochs, all on one configuration, whose folder is then removed."""
+    _sweeper(place, "4 epochs").sweep(["width=8,16"])
+    with bhpt.open_study(place / "study.db") as study:
+        study.add_budget(budget)
+    shutil.rmtree(place / "checkpoints")
+
+
+def test_a_folder_that_is_gone_is_said_and_its_epochs_are_charged_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    _swept_until_folders_are_gone(tmp_path, "6 epochs")
+    _sweeper(tmp_path, "").sweep(["width=8,16"])
+    with bhpt.open_study(tmp_path / "study.db") as study:
+        assert study.state.ledger.spent == 10
+        assert study.state.curves is not None
+        (arm,) = study.state.curves.visited.tolist()
+        assert study.state.count(arm) == 6
+        assert study.state.curves.of_arm(arm).tolist() == [1.0 / n for n in range(1, 7)]
+    (said,) = [record.message for record in caplog.records]
+    assert said.startswith(f"configuration {arm} has lost its folder {tmp_path}")
+    assert said.endswith("its 4 epochs are trained again and charged")
+
+
+def test_a_folder_that_is_gone_and_cannot_be_paid_for_ends_its_configuration(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    _swept_until_folders_are_gone(tmp_path, "2 epochs")
+    _sweeper(tmp_path, "").sweep(["width=8,16"])
+    with bhpt.open_study(tmp_path / "study.db") as study:
+        assert study.state.ledger.spent == 6  # the rest went to another one
+        assert study.state.failures == 1
+    (said,) = [record.message for record in caplog.records]
+    assert said.endswith("does not pay for its 4 epochs once more, so it is given up")
 
 
 @pytest.mark.slow

@@ -456,3 +456,51 @@ def test_what_is_not_predicted_is_not_said() -> None:
     assert sentence(state, 1, Explanation("go on", unknown, unknown, unknown)) == "arm 1: go on"
     words = "arm 1 at epoch 0: predicted to end at 0.25; go on"
     assert sentence(state, 1, Explanation("go on", end, unknown, unknown)) == words
+
+
+def test_a_unit_that_starts_over_is_charged_for_all_it_trains() -> None:
+    study = Study(CONFIGS, "12 epochs", unit=2, max_epochs=20, policy="random")
+    for _ in range(2):
+        unit = study.ask()
+        assert unit is not None
+        study.tell(unit, losses_of(unit.config, unit.done, unit.epochs), seconds=1.0)
+    unit = study.ask()
+    assert unit is not None
+    again = study.start_over(unit)
+    assert again is not None
+    assert (again.attempt, again.done, again.epochs, again.rerun) == (2, 4, 2, 4)
+    assert study.state.ledger.reserved == 6
+    study.tell(again, losses_of(unit.config, 4, 2), seconds=1.0)
+    assert study.state.ledger.spent == 10
+    assert study.state.count(unit.arm) == 6
+    with pytest.raises(Misuse, match="attempt 2 has ended: it cannot start over"):
+        study.start_over(again)
+
+
+def test_a_unit_that_cannot_start_over_ends_its_arm() -> None:
+    study = Study(CONFIGS, "8 epochs", unit=2, max_epochs=20, policy="random")
+    for _ in range(2):
+        unit = study.ask()
+        assert unit is not None
+        study.tell(unit, losses_of(unit.config, unit.done, unit.epochs), seconds=1.0)
+    lost = study.ask()
+    assert lost is not None
+    assert study.start_over(lost) is None
+    assert study.state.ledger.spent == 4
+    after = study.ask()
+    assert after is not None
+    assert after.arm != lost.arm
+
+
+def test_a_unit_that_starts_over_and_fails_is_charged_for_all_it_trained() -> None:
+    study = Study(CONFIGS, "12 epochs", unit=2, max_epochs=20, policy="random")
+    unit = study.ask()
+    assert unit is not None
+    assert study.start_over(unit) == unit  # nothing is lost before the first
+    study.tell(unit, [1.0, 0.9], seconds=1.0)
+    unit = study.ask()
+    assert unit is not None
+    again = study.start_over(unit)
+    assert again is not None
+    study.fail(again, "out of memory")
+    assert study.state.ledger.spent == 2 + 4

@@ -101,12 +101,16 @@ class JobFolders:
 
     root: Path
 
+    def last(self, unit: AskedUnit) -> Path:
+        """Where the last unit of an arm has left its folder; the first one has none before it."""
+        return self._after(unit.arm, unit.done)
+
     def prepare(self, unit: AskedUnit) -> Path:
         """The folder for a unit."""
         folder = self._after(unit.arm, unit.done + unit.epochs)
         if folder.exists():  # a session that was killed has begun it
             shutil.rmtree(folder)
-        before = self._after(unit.arm, unit.done)
+        before = self.last(unit)
         if unit.done and before.is_dir():
             shutil.copytree(before, folder)
         else:
@@ -115,7 +119,7 @@ class JobFolders:
 
     def settle(self, unit: AskedUnit) -> None:
         """Remove what came before, once a unit is in the log."""
-        before = self._after(unit.arm, unit.done)
+        before = self.last(unit)
         if unit.done and before.is_dir():
             shutil.rmtree(before)
 
@@ -156,7 +160,9 @@ def _written(value: Any) -> str:  # noqa: ANN401  # any value of a configuration
 
 
 def returned(value: Any, unit: AskedUnit) -> list[Any]:  # noqa: ANN401  # whatever a task returns
-    """What a job returned as one report an epoch.
+    """What a job returned as one report an epoch of its unit.
+
+    A job that had to train epochs again may report them, too: the log has them already.
 
     Raises:
         Misuse: It is none, or not as many as were asked for.
@@ -165,6 +171,8 @@ def returned(value: Any, unit: AskedUnit) -> list[Any]:  # noqa: ANN401  # whate
         raise Misuse("the task function returned nothing: let it return the metric")
     several = isinstance(value, list | tuple) or np.ndim(value) == 1
     reports: list[Any] = list(value) if several else [value]
+    if unit.rerun and len(reports) == unit.rerun + unit.epochs:
+        return reports[unit.rerun :]
     if len(reports) != unit.epochs:
         raise Misuse(
             f"the task function returned {len(reports)} values where {unit.epochs} epochs were "

@@ -8,7 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bhpt.beliefs.earlier_studies import EarlierStudy
-from bhpt.domain import Failure, FailureKind, Memory, Misuse, Objective, Unit, UnitResult, Usage
+from bhpt.domain import (
+    Failure,
+    FailureKind,
+    Memory,
+    Misuse,
+    Objective,
+    Resume,
+    Unit,
+    UnitResult,
+    Usage,
+)
 from bhpt.domain.arguments import (
     refuse_one_text,
     refuse_other_than,
@@ -37,6 +47,7 @@ from bhpt.study.events import (
     BudgetAdded,
     Enqueued,
     Event,
+    Failed,
     Restarted,
     SessionEnded,
     SessionStarted,
@@ -45,7 +56,7 @@ from bhpt.study.html_summary import summary_html
 from bhpt.study.log import EventLog, Journal, Keep, MemoryLog
 from bhpt.study.plan import Training
 from bhpt.study.rising_curves import note_of_rising_curves
-from bhpt.study.settling import Receipt, failure, report
+from bhpt.study.settling import Receipt, dearer, failure, report
 from bhpt.study.state import State
 
 
@@ -58,12 +69,14 @@ class AskedUnit(Unit):
         done: Epochs of the arm before it.
         config: The arm's configuration.
         why: Why this arm.
+        rerun: Epochs that are trained again before its own, see `Study.start_over`.
     """
 
     attempt: int
     done: int
     config: Config
     why: str
+    rerun: int = 0
 
 
 class Study(Closing):
@@ -258,7 +271,7 @@ class Study(Closing):
         """
         took = self._took(unit) if seconds is None else seconds_taken(seconds)
         reports = read_reports(losses, self.state.plan.objective, "tell()")
-        result = replace(UnitResult.of(reports), usage=Usage(took))
+        result = replace(UnitResult.of(reports), usage=Usage(took, rerun=unit.rerun))
         receipt, event = report(self.state, unit.attempt, result, self._now())
         if event is not None:
             self._record(event)
@@ -272,6 +285,29 @@ class Study(Closing):
         took = self._took(unit) if seconds is None else seconds_taken(seconds)
         why = Failure(FailureKind.CRASHED, message, usage=Usage(took))
         self._record(failure(self.state, unit.attempt, why, self._now()))
+
+    def start_over(self, unit: AskedUnit) -> AskedUnit | None:
+        """Say that what an arm has learned is lost: its unit trains from nothing.
+
+        What it trains again is reserved now, and charged with its report or failure.
+
+        Args:
+            unit: What `ask` returned.
+
+        Returns:
+            The unit to train, from the arm's first epoch on, and to report: the losses of its own
+            epochs only. None if what is left does not pay for that: the arm is given up.
+        """
+        attempt = self._attempt(unit)
+        if attempt.number not in self.state.open:
+            raise Misuse(f"attempt {attempt.number} has ended: it cannot start over")
+        changed = dearer(self.state, attempt, Resume(), self._now())
+        if isinstance(changed, Failed):  # the arm would only be chosen again
+            self._record(replace(changed, final=True))
+            return None
+        if changed is not None:
+            self._record(changed)
+        return replace(unit, rerun=unit.done)
 
     def enqueue(self, config: Mapping[str, object]) -> int:
         """Have a configuration tried before the policy chooses again; returns its arm.
@@ -313,11 +349,14 @@ class Study(Closing):
         return self._clock() - self._zero
 
     def _took(self, unit: AskedUnit) -> float:
+        return max(0.0, self._now() - self._attempt(unit).started)
+
+    def _attempt(self, unit: AskedUnit) -> Attempt:
         if not isinstance(unit, AskedUnit):
             raise Misuse(f"report a unit that ask() gave, not {unit!r:.40}")
         if not 0 <= unit.attempt < len(self.state.attempts):
             raise Misuse(f"this study has not asked for attempt {unit.attempt}")
-        return max(0.0, self._now() - self.state.attempts[unit.attempt].started)
+        return self.state.attempts[unit.attempt]
 
     def _record(self, *events: Event) -> None:
         self._require_open()

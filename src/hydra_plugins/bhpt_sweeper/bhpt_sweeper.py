@@ -1,5 +1,6 @@
 """The sweeper that Hydra finds: asks a study for units, and has Hydra's launcher run them."""
 
+import logging
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +15,10 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 
 import bhpt
+from bhpt.domain.words import counted
 from bhpt.integrations.hydra import JobFolders, JobKeys, returned, space_of_overrides
 
+_log = logging.getLogger(__name__)
 _HOPELESS = 3  # jobs that fail before any has worked
 
 
@@ -102,7 +105,8 @@ class BhptSweeper(Sweeper):  # type: ignore[misc]
         with self._study(place / self._file, space) as study:
             folders = JobFolders(place / "checkpoints")
             while units := self._next_units(study):
-                self._launch(study, units, same, folders)
+                if whole := self._with_their_past(study, units, folders):
+                    self._launch(study, whole, same, folders)
             results = {
                 "name": "bhpt",
                 "best_params": study.best_config,
@@ -126,6 +130,22 @@ class BhptSweeper(Sweeper):  # type: ignore[misc]
         while study.ask() is not None:
             pass
         return list(study.in_flight)
+
+    def _with_their_past(
+        self, study: bhpt.Study, units: list[bhpt.AskedUnit], folders: JobFolders
+    ) -> list[bhpt.AskedUnit]:
+        """The units that can be trained; those whose folder is gone train from nothing, if paid."""
+        if not self._keys.folder:  # where its models are is the application's own affair
+            return units
+        found = []
+        for unit in units:
+            lost = unit.done > 0 and not folders.last(unit).is_dir()
+            ready = study.start_over(unit) if lost else unit
+            if lost:
+                _log.warning(_what_is_lost(unit, folders.last(unit), affordable=ready is not None))
+            if ready is not None:
+                found.append(ready)
+        return found
 
     def _launch(
         self,
@@ -160,3 +180,14 @@ class BhptSweeper(Sweeper):  # type: ignore[misc]
         if not study.state.reports and self._failed >= _HOPELESS:
             _ = result.return_value  # raises what the job raised
         return False
+
+
+def _what_is_lost(unit: bhpt.AskedUnit, folder: Path, *, affordable: bool) -> str:
+    """One line about a configuration whose folder is gone."""
+    again = f"its {counted(unit.done, 'epoch')}"
+    then = (
+        f"{again} are trained again and charged"
+        if affordable
+        else f"what is left does not pay for {again} once more, so it is given up"
+    )
+    return f"configuration {unit.arm} has lost its folder {folder}: {then}"
