@@ -88,3 +88,34 @@ def test_yaml_that_shares_parts_is_read(tmp_path: Path) -> None:
 def test_odd_yaml_is_misuse(tmp_path: Path, text: str) -> None:
     with pytest.raises(Misuse):
         load_space(_written(tmp_path, "a.yaml", text))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("a.yaml", "a: [1, 2\nb: 3\n", "line 2, column 2 is not valid YAML (expected ',' or ']'"),
+        ("a.yaml", "a:\n\t- 1\n", "line 2, column 1 is not valid YAML (found character '\\t'"),
+        ("a.yaml", "a: 1\nb: 2001-99-99", "line 2, column 4 is not valid YAML (month must be"),
+        ("a.yaml", "a: 1\nb: \x01\n", "line 2 is not valid YAML (a character #x0001)"),
+        ("a.yaml", "a: 1\nb: 2\na: 3\n", "line 3: 'a' is there twice, first in line 1"),
+        ("a.json", '{"a": 1,\n"b": 2,}', "line 2, column 8 is not valid JSON (Expecting property"),
+        ("a.json", '{"a": 1,\n"a": 2}', "'a' is there twice: keep one"),
+    ],
+)
+def test_what_is_wrong_in_a_file_has_its_line(
+    tmp_path: Path, name: str, text: str, says: str
+) -> None:
+    file = _written(tmp_path, name, text)
+    with pytest.raises(Misuse) as caught:
+        load_space(file)
+    said = str(caught.value)
+    assert said.startswith(f"{file}: {says}")
+    assert "\n" not in said
+
+
+def test_a_mark_of_its_encoding_at_the_start_of_a_file_is_no_error(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text('{"lr": {"min": 0.1, "max": 1.0}}', encoding="utf-8-sig")
+    space = load_space(file)
+    assert isinstance(space, Space)
+    assert space.names == ("lr",)

@@ -1,14 +1,18 @@
 """Read a search space or a list of configurations from a file."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 from bhpt.domain import Misuse
 from bhpt.spaces.configs import Config, plain_configs
-from bhpt.spaces.short_form import first_line, refuse_pairs, refuse_twice
+from bhpt.spaces.short_form import first_line, refuse_pairs
 from bhpt.spaces.space import Space, parse_space
 
 _LONGEST = 1 << 28  # characters of a file: far more than configurations that could be compared
+_JSON_ADVICE = (
+    'write names and texts in "double quotes", one comma between entries, none at the end'
+)
 
 
 def load_space(path: str | Path) -> Space | list[Config]:
@@ -49,7 +53,7 @@ def load_configs(path: str | Path) -> list[Config]:
 
 def _read(file: Path) -> str:
     try:
-        with file.open(encoding="utf-8") as opened:
+        with file.open(encoding="utf-8-sig") as opened:
             text = opened.read(_LONGEST + 1)
     except FileNotFoundError:
         raise Misuse(f"no such file: {file}") from None
@@ -68,7 +72,10 @@ def _parse(file: Path, text: str) -> object:
         try:
             return json.loads(text, object_pairs_hook=_once)
         except json.JSONDecodeError as error:
-            raise Misuse(f"{file} is not valid JSON: {first_line(error)}") from None
+            place = f"line {error.lineno}, column {error.colno}"
+            raise Misuse(
+                f"{file}: {place} is not valid JSON ({error.msg}): {_JSON_ADVICE}"
+            ) from None
         except ValueError as error:
             raise Misuse(f"{file}: {first_line(error)}") from None
         except RecursionError:
@@ -79,21 +86,26 @@ def _parse(file: Path, text: str) -> object:
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """A dictionary of JSON, refused if it names anything twice."""
-    refuse_twice([name for name, _ in pairs])
-    return dict(pairs)
+    """A dictionary of JSON.
+
+    Raises:
+        ValueError: A name is there twice.
+    """
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        twice = next(name for name, times in Counter(n for n, _ in pairs).items() if times > 1)
+        raise ValueError(f"{twice!r} is there twice: keep one of them")
+    return made
 
 
 def _parse_yaml(file: Path, text: str) -> object:
     try:
-        from bhpt.spaces.yaml_text import NotYaml, parse_yaml
+        from bhpt.spaces.yaml_text import parse_yaml
     except ImportError:
         raise Misuse(f"{file}: reading YAML needs pyyaml; install it or use JSON") from None
     try:
         return parse_yaml(text)
-    except NotYaml as error:
-        raise Misuse(f"{file} is not valid YAML: {first_line(error)}") from None
-    except ValueError as error:  # a key that is there twice, or a date that is none
+    except ValueError as error:
         raise Misuse(f"{file}: {first_line(error)}") from None
     except RecursionError:
         raise Misuse(f"{file} is nested too deeply to be a space") from None

@@ -15,7 +15,6 @@ YAML files, which have no tuples.
 
 import json
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
@@ -76,17 +75,6 @@ def refuse_pairs(ranges: Mapping[str, object]) -> None:
                 f"hyper-parameter {name!r}: {value} may be a range or two choices; write "
                 f'{{"min": {value[0]}, "max": {value[1]}}} or {{"choices": {value}}}'
             )
-
-
-def refuse_twice(names: Sequence[str]) -> None:
-    """Refuse a dictionary of a file that names anything twice.
-
-    Raises:
-        ValueError: A name is there twice.
-    """
-    twice = next((name for name, times in Counter(names).items() if times > 1), None)
-    if twice is not None:
-        raise ValueError(f"{twice!r} is there twice: keep one of them")
 
 
 def first_line(error: Exception) -> str:

@@ -4,14 +4,22 @@ import re
 
 import yaml  # type: ignore[import-untyped,unused-ignore]
 
-from bhpt.spaces.short_form import refuse_twice
-
-NotYaml = yaml.YAMLError
 _EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
+_ADVICE = "close brackets and quotes, put a space behind ':' and ',', indent with spaces alone"
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc,unused-ignore]
     """PyYAML's safe loader, which also takes `1e-5` for a number as JSON and YAML 1.2 do."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> object:
+        """The value of a node; what Python refuses, such as a date that is none, has a line too."""
+        try:
+            made: object = super().construct_object(node, deep)
+        except ValueError as error:
+            raise yaml.constructor.ConstructorError(
+                None, None, str(error), node.start_mark
+            ) from None
+        return made
 
 
 _Loader.add_implicit_resolver("tag:yaml.org,2002:float", _EXPONENT, list("-+0123456789."))
@@ -21,12 +29,27 @@ def parse_yaml(text: str) -> object:
     """The value that a document holds: dictionaries, lists, texts, numbers.
 
     Raises:
-        NotYaml: The text is not valid YAML.
-        ValueError: A mapping has a key twice, of which YAML keeps the last in silence.
+        ValueError: The text is not valid YAML, or a mapping has a key twice, of which YAML keeps
+            the last in silence; one line says where and what to do.
     """
-    _refuse_repeated_keys(yaml.compose(text, Loader=_Loader))
-    parsed: object = yaml.load(text, _Loader)  # a safe one
+    try:
+        _refuse_repeated_keys(yaml.compose(text, Loader=_Loader))
+        parsed: object = yaml.load(text, _Loader)  # a safe one
+    except yaml.YAMLError as error:
+        place, problem = _place(text, error)
+        raise ValueError(f"{place} is not valid YAML ({problem}): {_ADVICE}") from None
     return parsed
+
+
+def _place(text: str, error: yaml.YAMLError) -> tuple[str, str]:
+    """Where an error is, and what it is."""
+    if isinstance(error, yaml.reader.ReaderError):
+        line = text.count("\n", 0, error.position) + 1
+        return f"line {line}", f"a character #x{error.character:04x}"
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        mark = error.problem_mark
+        return f"line {mark.line + 1}, column {mark.column + 1}", str(error.problem)
+    return "it", str(error).partition("\n")[0]
 
 
 def _refuse_repeated_keys(root: yaml.Node | None) -> None:
@@ -38,8 +61,19 @@ def _refuse_repeated_keys(root: yaml.Node | None) -> None:
             continue
         seen.add(id(node))
         if isinstance(node, yaml.MappingNode):
-            keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-            refuse_twice(keys)
+            _refuse_twice([key for key, _ in node.value if isinstance(key, yaml.ScalarNode)])
             todo += [part for pair in node.value for part in pair]
         else:
             todo += node.value
+
+
+def _refuse_twice(keys: list[yaml.ScalarNode]) -> None:
+    lines: dict[str, int] = {}
+    for key in keys:
+        line = key.start_mark.line + 1
+        if key.value in lines:
+            raise ValueError(
+                f"line {line}: {key.value!r} is there twice, first in line {lines[key.value]}: "
+                "keep one of them"
+            )
+        lines[key.value] = line
