@@ -6,14 +6,18 @@ from typing import Any
 import pytest
 
 from bhpt.domain.budget import Budget
-from bhpt.storage import InUse, Store, create_store, open_store, read_store
+from bhpt.storage import InUse, Store, StoreFailed, create_store, open_store, read_store
 from bhpt.storage import store as store_module
-from bhpt.study import MemoryLog, Training
+from bhpt.study import Busy, MemoryLog, Training
 from bhpt.study.creation import first_events
 from bhpt.study.events import Event
 from bhpt.testing import EventLogContract, LogPlace, StoreContract
 
 Where = Callable[[], str]
+
+
+def _created(address: str) -> Store:
+    return create_store(address, first_events([{"x": 1}], Budget(5), training=Training(1, 5)))
 
 
 class TestStore(StoreContract):
@@ -38,7 +42,7 @@ def test_of_two_drivers_that_find_a_study_free_one_gets_it(
     where: Where, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address, found_free = where(), store_module._watch
-    create_store(address, first_events([{"x": 1}], Budget(5), training=Training(1, 5))).close()
+    _created(address).close()
     faster: list[Store] = []
 
     def slow_watch(*given: Any) -> object:
@@ -53,6 +57,19 @@ def test_of_two_drivers_that_find_a_study_free_one_gets_it(
         open_store(address)
     faster[0].renew(1.0)
     faster[0].close()
+
+
+@pytest.mark.parametrize("use", [_created, open_store, read_store])
+def test_a_server_that_is_away_is_one_line_that_says_what_to_check(
+    use: Callable[[str], object],
+) -> None:
+    pytest.importorskip("psycopg")
+    with pytest.raises((Busy, StoreFailed)) as caught:
+        use("postgresql://user@127.0.0.1:1/none")
+    said = str(caught.value)
+    assert said.startswith("postgresql://user@127.0.0.1:1/none cannot be reached (")
+    assert "see that the server runs, and that host, port, database, user and password" in said
+    assert "\n" not in said
 
 
 def test_a_password_is_never_shown() -> None:

@@ -74,6 +74,6 @@ def locked_is_misuse(address: Address) -> Iterator[None]:
     try:
         yield
     except Unreachable as error:
-        raise StoreFailed(f"{error}: what was acknowledged is safe, resume later") from error
+        raise StoreFailed(f"{error}; what was acknowledged is safe") from error
     except Busy:
         raise InUse(f"{address} is locked by another program: try again later") from None

@@ -38,7 +38,10 @@ def _named(where: Address, error: DBAPIError) -> Exception:
     line = where.without_secrets(lines[0] if lines else type(error.orig).__name__)
     match where.server.fault(error) if where.file is None else file_fault(error):
         case Fault.AWAY:
-            return Unreachable(f"{where} cannot be reached: {line}")
+            return Unreachable(
+                f"{where} cannot be reached ({line}): see that the server runs, and that host, "
+                "port, database, user and password are right"
+            )
         case Fault.BUSY:
             return Busy(f"{where} is locked: {line}")
         case Fault.BROKEN:
