@@ -180,6 +180,16 @@ def test_a_folder_that_cannot_be_written(folder: Folder) -> None:
     assert folder.files() == before
 
 
+def test_a_server_that_is_away_leaves_nothing_behind(folder: Folder) -> None:
+    pytest.importorskip("psycopg")
+    before = folder.files()
+    answer = folder.tune("--study", "postgresql://me@127.0.0.1:1/none?study=net")
+    assert answer.status == 1, answer
+    assert len(answer.errors) == 1, answer.err
+    assert "see that the server runs" in answer.err
+    assert folder.files() == before
+
+
 EVERY = [
     ("status", "s.db"),
     ("resume", "s.db"),

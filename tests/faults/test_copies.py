@@ -287,6 +287,21 @@ def test_names_on_servers_share_no_folder(
     assert not list((tmp_path / "other").rglob("*"))
 
 
+def test_a_name_that_is_taken_on_a_server_is_refused_before_anything_is_made(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    postgres_url: str,  # noqa: F811  # the fixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    where = f"{postgres_url}&study=taken"
+    _made(where)
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    with pytest.raises(Misuse, match="study=taken exists already"):
+        _made(where)
+    assert not list((tmp_path / "other").rglob("*"))
+
+
 def test_a_server_study_of_before_is_found_under_its_name(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -1,5 +1,6 @@
 """Connections to the databases that hold studies: SQLite files and servers."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,7 +10,7 @@ from bhpt.domain import Misuse
 from bhpt.storage.address import Address
 from bhpt.storage.errors import Damaged, InUse, StoreFailed, Unreachable
 from bhpt.storage.faults import naming_faults
-from bhpt.storage.files import check_file, file_engine, inspect_file
+from bhpt.storage.files import check_file, exists, file_engine, inspect_file
 from bhpt.storage.schema import FORMAT, studies
 from bhpt.study import Busy, NewerVersion
 
@@ -66,6 +67,29 @@ def check_format(engine: Engine, address: Address) -> None:
         raise Damaged(f"{address} is damaged ({version!r} is no format): restore it from a copy")
     if version > FORMAT:
         raise NewerVersion(f"{address} was written by a newer version of bhpt: use that one")
+
+
+def refuse_taken(address: Address) -> None:
+    """Refuse to create a study where one is, before anything is made or started for it.
+
+    Raises:
+        Exists: There is one, or a file that is none.
+        Unreachable: The server does not answer.
+    """
+    if address.file is not None:
+        if os.path.lexists(address.file):
+            raise exists(address)
+        return
+    engine = engine_of(address, writable=True, patience_s=PATIENCE_S)
+    try:
+        with naming_faults(address), engine.begin() as connection:
+            if not engine.dialect.has_table(connection, studies.name):
+                return
+            same = select(studies.c.study).where(studies.c.study == address.study)
+            if connection.execute(same).first() is not None:
+                raise exists(address)
+    finally:
+        engine.dispose()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from bhpt.domain import Misuse
 from bhpt.domain.budget import Budget
 from bhpt.executors import Executor
 from bhpt.storage import Address, Exists, Store, create_store, new_identity, open_store, peek_store
-from bhpt.storage.files import exists
+from bhpt.storage.engines import refuse_taken
 from bhpt.study import Journal, State, fold
 from bhpt.study.creation import note_of_other_weights
 from bhpt.study.events import BudgetAdded, Event, SessionStarted, StudyCreated
@@ -49,9 +49,9 @@ def create(
     Raises:
         Exists: The study is there already.
         Misuse: Its folder cannot be written, or holds the checkpoints of another study.
+        Unreachable: The server that it is to lie on does not answer.
     """
-    if address.file is not None and os.path.lexists(address.file):
-        raise exists(address.file)
+    refuse_taken(address)
     refuse_bad_path(request.options.checkpoints)
     identity = new_identity()
     folder = StudyFolder.new(address, identity)
