@@ -169,6 +169,31 @@ def test_what_is_left_is_no_reason_to_buy_more(
     assert ("10.0% better" if is_worth_it else "10 epochs more would hardly") in found.advice
 
 
+@pytest.mark.parametrize(
+    ("best", "ends", "texts"),
+    [
+        (1.0, (0.5, 0.4), ("50.0%", "60.0%")),
+        (-0.01, (-1.3, -1.4), ("1.29", "1.39")),  # losses that fall through zero
+        (0.5, (0.4, -1.0), ("0.1", "1.5")),
+        (0.0, (0.0, -1.0), ("0", "1")),
+        (-0.5, (-0.6, -0.7), ("20.0%", "40.0%")),
+    ],
+)
+def test_a_gain_is_a_part_of_the_best_where_that_says_something(
+    monkeypatch: pytest.MonkeyPatch,
+    best: float,
+    ends: tuple[float, float],
+    texts: tuple[str, str],
+) -> None:
+    state = state_of("20 epochs", units=14)
+    outcomes = tuple(Outcome(10.0 * n, end, -8.0, best, 1) for n, end in enumerate(ends))
+    said = Forecast(state.ledger.budget, 6.0, best, outcomes, own_predictor=True)
+    monkeypatch.setattr("bhpt.charts.more_budget.forecast", lambda _: said)
+    found = more_budget(state)
+    assert tuple(one.gain_text for one in found.purchases) == texts
+    assert said.in_parts == all("%" in text for text in texts)
+
+
 def test_nothing_is_forecast_from_nothing() -> None:
     with pytest.raises(Misuse):
         more_budget(state_of(units=0))

@@ -21,6 +21,7 @@ class Purchase:
         low: Lower end of the 90% interval.
         high: Upper end.
         gain: The expected improvement, as a part of the best value so far.
+        gain_text: The same for people: in percent, or as it is where a part says nothing.
     """
 
     more: float
@@ -29,6 +30,7 @@ class Purchase:
     low: float
     high: float
     gain: float
+    gain_text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +85,16 @@ def more_budget(state: State) -> MoreBudget:
 
 
 def _purchase(found: Forecast, outcome: Outcome) -> Purchase:
-    gain = found.objective.to_loss(found.best) - found.objective.to_loss(outcome.expected)
+    lower = found.objective.to_loss(found.best) - found.objective.to_loss(outcome.expected)
+    gain = max(lower, 0.0)
     return Purchase(
         more=outcome.more,
         text=found.budget.rules.text(outcome.more) if outcome.more else "",
         expected=outcome.expected,
         low=outcome.low,
         high=outcome.high,
-        gain=max(gain, 0.0) / abs(found.best) if found.best else max(gain, 0.0),
+        gain=gain / abs(found.best) if found.best else gain,
+        gain_text=found.gain_text(gain),
     )
 
 
@@ -110,8 +114,9 @@ def _advice(found: Forecast, left: Purchase | None, advised: Purchase, added: fl
         said = f"what is left is expected to bring the best {metric} to {start}; "
     if added < _WORTH:
         return f"{said}{advised.text} more would hardly improve the best {metric} ({start})"
+    gained = found.gain_text(added * abs(found.best) if found.best else added)
     return (
         f"{said}{advised.text} more are expected to bring the best {metric} from {start} to "
-        f"{advised.expected:.4g} ({added:.1%} better; 90% interval {advised.low:.4g} to "
+        f"{advised.expected:.4g} ({gained} better; 90% interval {advised.low:.4g} to "
         f"{advised.high:.4g})"
     )

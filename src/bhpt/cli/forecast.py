@@ -90,12 +90,11 @@ def _table(found: Forecast) -> Table:
     for outcome in found.outcomes:
         if outcome.more or found.left > 0:
             what = rules.text(outcome.more) if outcome.more else f"the {left} left"
-            table.add_row(what, *_cells(outcome, found.best))
+            table.add_row(what, *_cells(found, outcome))
     return table
 
 
-def _cells(outcome: Outcome, best: float) -> tuple[str, str, str, str]:
-    gain = abs(best - outcome.expected)
-    part = f"{gain / abs(best):.1%}" if best else loss_text(gain)
+def _cells(found: Forecast, outcome: Outcome) -> tuple[str, str, str, str]:
+    gain = found.gain_text(abs(found.best - outcome.expected))
     interval = ends_text(outcome.low, outcome.high)
-    return loss_text(outcome.expected), interval, part, str(outcome.arms)
+    return loss_text(outcome.expected), interval, gain, str(outcome.arms)

@@ -68,6 +68,20 @@ class Forecast:
         """What the numbers rest on, for whoever reads them."""
         return _ASSUMED.format("study's" if self.own_predictor else "learned")
 
+    @property
+    def in_parts(self) -> bool:
+        """Whether gains are said as parts of the best value so far.
+
+        They are not where one would be more than all of it, as of losses that fall through zero.
+        """
+        return all(abs(one.expected - self.best) <= abs(self.best) for one in self.outcomes)
+
+    def gain_text(self, gain: float) -> str:
+        """An improvement of the metric for people, such as `8.4%` or `1.37`."""
+        if self.in_parts and self.best:
+            return f"{gain / abs(self.best):.1%}"
+        return f"{gain:.4g}"
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         rules, metric = self.budget.rules, self.objective.metric

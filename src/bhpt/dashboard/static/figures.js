@@ -385,8 +385,8 @@ bhpt.figures = (() => {
           line: { color: css("--fan"), width: 2 }, marker: { size: 9 }, hovertemplate: "%{x}: %{y:.5g}<extra></extra>" },
       ],
       layout: base({ xaxis: { type: "category", tickangle: window.innerWidth > 640 ? 0 : -45 }, yaxis: { title: { text: `best ${safe(study.overview.metric)}` } } }),
-      table: { caption: "What more budget is expected to buy", columns: ["budget", "expected", "90% from", "to", "better by %"],
-        rows: found.purchases.map((one, place) => [names[place], one.expected, one.low, one.high, 100 * one.gain]) },
+      table: { caption: "What more budget is expected to buy", columns: ["budget", "expected", "90% from", "to", "better by"],
+        rows: found.purchases.map((one, place) => [names[place], one.expected, one.low, one.high, one.gain_text]) },
     };
   }
 
