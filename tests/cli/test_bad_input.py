@@ -53,7 +53,14 @@ def refused(answer: Answer, *parts: str) -> None:
         (["--study", "listed.json/s.db"], "listed.json"),
         (["--study", "mysql://somewhere/s"], "mysql"),
         (["--no-such-option"], "No such option: --no-such-option. See `bhpt tune --help`."),
-        (["--command", "python train.py"], "MODULE:TRAINER"),
+        (["--command", "python train.py"], "either MODULE:TRAINER, here job:Net, or --command"),
+        (["--budget", "1e30 epochs"], "cannot be counted: at most 1e+15"),
+        (["--budget", "1e400 epochs"], "more than 0, not inf"),
+        (["--budget", "1e-3 epochs"], "a whole number, not 0.001"),
+        (["--fixed", "=3"], "write NAME=VALUE"),
+        (["--executor", "job:Net"], "use local or ray"),
+        (["--checkpoints", "nonsense://x"], "Protocol not known: nonsense"),
+        (["--study", "listed.json"], "exists already and is no study"),
     ],
 )
 def test_options(folder: Folder, words: list[str], says: str) -> None:
@@ -137,6 +144,22 @@ def test_no_budget(folder: Folder) -> None:
 
 def test_unknown_command(folder: Folder) -> None:
     refused(folder.bhpt("tuen"), "tuen", "Did you mean 'tune'? See `bhpt --help`.")
+
+
+@pytest.mark.parametrize(
+    ("words", "help_"),
+    [
+        (["bench", "kinds"], "bhpt bench kinds --help"),
+        (["bench", "live", "--nothing"], "bhpt bench live --help"),
+        (["bench", "nothing"], "bhpt bench --help"),
+        (["track", "s.db"], "bhpt track --help"),
+        (["--nothing"], "bhpt --help"),
+    ],
+)
+def test_the_help_that_is_named_is_that_of_the_command(
+    folder: Folder, words: list[str], help_: str
+) -> None:
+    refused(folder.bhpt(*words), f"See `{help_}`.")
 
 
 def test_a_command_that_is_not_quoted(folder: Folder) -> None:
@@ -238,6 +261,22 @@ def test_more_budget_of_another_kind(study: Folder) -> None:
 @pytest.mark.parametrize("more", ["0", "-3", "five", "10 parsecs", "$5"])
 def test_more_budget_that_is_none(study: Folder, more: str) -> None:
     refused(study.bhpt("resume", "s.db", "--add-budget", more))
+
+
+@pytest.mark.parametrize("name", ["r.pdf", "r.csv", "report.HTM.txt"])
+def test_a_report_is_called_what_it_is(study: Folder, name: str) -> None:
+    before = study.files()
+    refused(study.bhpt("report", "s.db", "--out", name), "a report is HTML: name it", ".html")
+    assert study.files() == before
+
+
+def test_a_folder_that_is_not_there_is_named(study: Folder) -> None:
+    refused(study.bhpt("export", "s.db", "--out", "no/t.csv"), "there is no folder no, make it")
+
+
+def test_results_need_a_folder(folder: Folder) -> None:
+    words = ("--tasks", "synthetic", "--policies", "sh", "--budgets", "2", "--out", "job.py")
+    refused(folder.bhpt("bench", *words), "cannot write results to job.py: it is no folder")
 
 
 def test_export_refuses(study: Folder) -> None:

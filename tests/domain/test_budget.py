@@ -15,6 +15,7 @@ from bhpt.domain.errors import Misuse
     [
         ("200 epochs", 200, "epochs"),
         ("1 epoch", 1, "epochs"),
+        ("1e3 epochs", 1000, "epochs"),
         ("200epochs", 200, "epochs"),
         ("2h", 7200, "seconds"),
         ("90s", 90, "seconds"),
@@ -24,6 +25,7 @@ from bhpt.domain.errors import Misuse
         ("2 days", 172800, "seconds"),
         ("$25", 25, "dollars"),
         ("$ 0.5", 0.5, "dollars"),
+        ("$1E2", 100, "dollars"),
     ],
 )
 def test_what_people_write(text: str, amount: float, kind: str) -> None:

@@ -59,7 +59,7 @@ def test_yaml_without_its_library_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
-    with pytest.raises(Misuse, match="pyyaml"):
+    with pytest.raises(Misuse, match="pip install pyyaml"):
         load_space(_written(tmp_path, "a.yaml", "lr: {min: 0.1, max: 1.0}"))
 
 

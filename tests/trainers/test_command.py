@@ -72,6 +72,20 @@ def test_a_command_that_saves_nothing_is_not_frozen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("echo loss 0.3 && false", "; && means something to a shell alone: write sh -c"),
+        ("echo loss 0.3 | cat", r"; \| means something to a shell alone"),
+        ("echo loss 0.3", r"add --loss-regex"),
+    ],
+)
+def test_what_only_a_shell_understands_is_pointed_out(tmp_path: Path, line: str, hint: str) -> None:
+    trainer = CommandTrainer(Command.parse(line).words)
+    with pytest.raises(BadReport, match=hint):
+        trainer.run(work(tmp_path, 1), None)
+
+
+@pytest.mark.parametrize(
     ("script", "match"),
     [
         ("print('bhpt loss 1')", "printed 1 lines .*, not BHPT_EPOCHS=2"),

@@ -47,7 +47,8 @@ def start_table(path: Path, columns: list[str]) -> None:
         if not text.endswith(b"\n"):  # a last line that was only half written
             path.write_bytes(text[: text.rfind(b"\n") + 1])
     except OSError as error:
-        raise Misuse(f"cannot write results to {path.parent}: {error.strerror}") from error
+        why = "it is no folder" if path.parent.is_file() else error.strerror
+        raise Misuse(f"cannot write results to {path.parent}: {why}") from error
 
 
 def append_rows(path: Path, rows: Iterable[Iterable[object]]) -> None:

@@ -201,4 +201,6 @@ def write_whole(out: Path, fill: Callable[[Path], None]) -> None:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise Misuse(f"cannot write {out}: {error.strerror}") from None
+        there = out.parent.exists()
+        why = error.strerror if there else f"there is no folder {out.parent}, make it first"
+        raise Misuse(f"cannot write {out}: {why}") from None

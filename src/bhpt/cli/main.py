@@ -114,7 +114,7 @@ def run(arguments: list[str]) -> int:
     try:
         return _status(app(arguments, prog_name="bhpt", standalone_mode=False))
     except typer.TyperException as error:
-        return _say(_misuse_line(error.format_message(), arguments), MISUSED)
+        return _say(_misuse_line(error), MISUSED)
     except (Interrupted, typer.Abort) as error:
         return _say(f"interrupted; {error or _AGAIN}", INTERRUPTED)
     except Exception as error:  # noqa: BLE001  # no traceback unless it is asked for
@@ -124,12 +124,13 @@ def run(arguments: list[str]) -> int:
         return _say(failure.line, failure.status, failure.notes)
 
 
-def _misuse_line(said: str, arguments: Sequence[str]) -> str:
+def _misuse_line(error: typer.TyperException) -> str:
     """What is wrong with a command line, and which help says how it is written."""
-    known = arguments[:1] if any(entry.name in arguments[:1] for entry in COMMANDS) else ()
+    said, context = error.format_message(), getattr(error, "ctx", None)
+    command = "bhpt" if context is None else context.command_path
     sentence = said if said.endswith(("?", ".")) else f"{said}."
-    hint = _QUOTE if list(known) == ["tune"] and _EXTRA in said else ""
-    return f"{sentence}{hint} See `{' '.join(('bhpt', *known))} --help`."
+    hint = _QUOTE if command == "bhpt tune" and _EXTRA in said else ""
+    return f"{sentence}{hint} See `{command} --help`."
 
 
 def _status(returned: object) -> int:

@@ -11,12 +11,16 @@ from bhpt.domain import Misuse
 from bhpt.storage import Address
 from bhpt.views.formatting import to_stderr
 
+_ENDINGS = ("", ".html", ".htm")
+
 
 def report(
     study: Annotated[str, typer.Argument(help="Its file or address.", metavar="STUDY")],
     out: Annotated[Path, typer.Option(help="The file to write.", metavar="FILE.html")],
 ) -> None:
     """Write a study as one HTML file that needs nothing else."""
+    if out.suffix.lower() not in _ENDINGS:
+        raise Misuse(f"--out {out}: a report is HTML: name it {out.with_suffix('.html')}")
     try:
         from bhpt.dashboard.feed import StudyFeed
         from bhpt.dashboard.single_file import report_page

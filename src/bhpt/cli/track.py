@@ -32,4 +32,4 @@ def track(
             runs.update(state)
         finally:
             runs.close()
-        print(f"{name}: {len(counts(state))} runs of {about.label}")
+        print(f"{name.removesuffix(':')}: {len(counts(state))} runs of {about.label}")

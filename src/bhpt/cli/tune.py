@@ -243,7 +243,9 @@ def read_settings(texts: Sequence[str]) -> dict[str, object]:
 
 
 def _spec(trainer: str | None, command: str | None, loss_regex: str | None) -> TrainerSpec:
-    if (trainer is None) == (command is None):
+    if trainer is not None and command is not None:
+        raise Misuse(f"either MODULE:TRAINER, here {trainer}, or --command trains, not both")
+    if trainer is None and command is None:
         raise Misuse('say what to train: MODULE:TRAINER, or --command "python train.py"')
     if trainer is None:
         return Command.parse(command or "", loss_regex)

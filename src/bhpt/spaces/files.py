@@ -102,7 +102,9 @@ def _parse_yaml(file: Path, text: str) -> object:
     try:
         from bhpt.spaces.yaml_text import parse_yaml
     except ImportError:
-        raise Misuse(f"{file}: reading YAML needs pyyaml; install it or use JSON") from None
+        raise Misuse(
+            f"{file}: reading YAML needs a package: pip install pyyaml, or write JSON"
+        ) from None
     try:
         return parse_yaml(text)
     except ValueError as error:

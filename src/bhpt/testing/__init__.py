@@ -65,4 +65,13 @@ if "pytest" in sys.modules:
     pytest.register_assert_rewrite(*set(_HOMES.values()))
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy_names(__name__, _HOMES)
+    _find = lazy_names(__name__, _HOMES)
+
+    def __getattr__(name: str) -> object:
+        try:
+            return _find(name)
+        except ModuleNotFoundError as error:
+            if error.name != "pytest":
+                raise
+            wanted = "the contract suites need pytest: pip install 'bhpt[testing]'"
+            raise ModuleNotFoundError(wanted, name=error.name) from None

@@ -57,6 +57,7 @@ _FOLDER = "folder"
 SPECIAL_NAMES = frozenset({"epochs", "epochs_done", "epochs_total", "metrics_file", _FOLDER})
 """What `{name}` may stand for beside hyper-parameters."""
 
+_SHELL = frozenset({"&&", "||", "|", ";", "<", ">", ">>", "2>&1"})
 _LONGEST_LINE = 1 << 16
 _TICK_S = 0.05
 
@@ -116,6 +117,8 @@ class CommandTrainer:
         lines = f"lines `bhpt {metric} ...`"
         if self.loss_regex is not None:
             lines = f"lines that match {self.loss_regex!r}"
+        elif shell := _SHELL.intersection(self.words):
+            hint = f"; {min(shell)} means something to a shell alone: write sh -c '...' around it"
         elif not count:
             hint = f"; if it prints lines such as {metric}=0.5, add --loss-regex '{metric}=(\\S+)'"
         if count > work.trained:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from bhpt.domain.budget_kinds.numbers import NUMBER
 from bhpt.domain.budget_kinds.timed import Metered
 
-_WRITTEN = re.compile(rf"\$\s*(?P<amount>{NUMBER})")
+_WRITTEN = re.compile(rf"\$\s*(?P<amount>{NUMBER})", re.IGNORECASE)
 
 _CENTS = 2  # digits behind the point
 
