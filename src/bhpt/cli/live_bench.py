@@ -29,12 +29,15 @@ def live(
     first: Annotated[
         bool, typer.Option("--first", help="All begin with the same sensible configuration.")
     ] = False,
+    at_once: Annotated[
+        int, typer.Option(help="How many studies run side by side, each in its own process.")
+    ] = 1,
 ) -> None:
     """Tune real, cheap trainings with open spaces, in epochs or under deadlines; resumable."""
     names = words(jobs, "--jobs") if jobs else tuple(job.name for job in JOBS)
     listed = words(policies, "--policies"), words(budgets, "--budgets")
     plan = LivePlan(names, *listed, seeds, workers, first)
-    rows = run_live(plan, out, to_stderr, _progress)
+    rows = run_live(plan, out, to_stderr, _progress, at_once)
     table = Table("budget", "policy", "mean rank", "runs", box=None)
     for place in standings(rows):
         table.add_row(place.budget, place.policy, f"{place.rank:.2f}", str(place.runs))

@@ -78,6 +78,17 @@ def test_a_benchmark_goes_on_where_it_was(tmp_path: Path) -> None:
     assert header == "job,policy,budget,seed,loss,seconds"
 
 
+def test_studies_side_by_side_end_as_one_after_the_other(tmp_path: Path) -> None:
+    plan = LivePlan(_QUICK, ("random", "default"), ("12",), 1)
+    alone = run_live(plan, tmp_path / "alone", print, lambda *_: None)
+    beside = run_live(plan, tmp_path / "beside", print, lambda *_: None, at_once=3)
+    assert {row.run: row.loss for row in beside} == {row.run: row.loss for row in alone}
+    found, wanted = (LivePredictions(tmp_path / one).rows() for one in ("beside", "alone"))
+    assert {one.run for one in found} == {one.run for one in wanted}
+    with pytest.raises(Misuse):
+        run_live(plan, tmp_path / "none", print, lambda *_: None, at_once=0)
+
+
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_budget_in_epochs_is_kept_and_a_first_configuration_is_tried(
     workers: int, monkeypatch: pytest.MonkeyPatch

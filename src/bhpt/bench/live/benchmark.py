@@ -1,6 +1,7 @@
 """A live benchmark: jobs x policies x budgets x seeds that the table does not have yet."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -11,9 +12,10 @@ from bhpt.bench.live import tuners
 from bhpt.bench.live.job import LiveJob
 from bhpt.bench.live.jobs import find, missing
 from bhpt.bench.live.predictions import LivePredictions
-from bhpt.bench.live.runs import LiveSetup, run
+from bhpt.bench.live.runs import LiveRun, LiveSetup, run
 from bhpt.bench.live.table import LiveKey, LiveResults, LiveRow
 from bhpt.bench.peers.environments import Tell
+from bhpt.bench.workers import workers
 from bhpt.domain import Misuse
 from bhpt.policies.registry import make_policy
 
@@ -81,17 +83,27 @@ def amount(budget: str) -> tuple[int, bool]:
 
 
 def run_live(
-    plan: LivePlan, out: Path, tell: Tell, progress: Callable[[int, int, LiveRow | None], None]
+    plan: LivePlan,
+    out: Path,
+    tell: Tell,
+    progress: Callable[[int, int, LiveRow | None], None],
+    at_once: int = 1,
 ) -> list[LiveRow]:
-    """Run what is missing, one run at a time; returns the plan's rows, old and new.
+    """Run what is missing; returns the plan's rows, old and new.
 
     Args:
         plan: What to run.
         out: Folder of results.csv, and of predictions.csv for what studies predicted of their ends.
         tell: Called with a line about each job that cannot run here.
         progress: Called with rows done, rows in all and the row just done, from the start on.
+        at_once: How many runs go on side by side, each in a process of its own if several do.
+
+    Raises:
+        Misuse: The plan cannot be run, or `at_once` is below 1.
     """
     plan.check()
+    if at_once < 1:
+        raise Misuse(f"--at-once {at_once}: at least one is needed")
     tuners.prepare(plan.policies)
     results, predictions = LiveResults(out), LivePredictions(out)
     known = {row.run for row in results.rows()}
@@ -102,8 +114,7 @@ def run_live(
     todo = [one for one in wanted if one[1] not in known]
     done = len(wanted) - len(todo)
     progress(done, len(wanted), None)
-    for job, key, setup in todo:
-        came = run(job, setup)
+    for key, came in _ran(todo, at_once):
         row = LiveRow(key, came.loss, came.seconds)
         predictions.append(key, came.predictions, came.loss)
         results.append(row)
@@ -111,6 +122,19 @@ def run_live(
         progress(done, len(wanted), row)
     asked = {key for _, key, _ in wanted}
     return [row for row in results.rows() if row.run in asked]
+
+
+def _ran(
+    todo: list[tuple[LiveJob, LiveKey, LiveSetup]], at_once: int
+) -> Iterator[tuple[LiveKey, LiveRun]]:
+    """Runs as they end; they begin in the order of the plan."""
+    side_by_side = min(at_once, len(todo))
+    if side_by_side <= 1:
+        yield from ((key, run(job, setup)) for job, key, setup in todo)
+        return
+    with workers(side_by_side) as pool:
+        keys = {pool.submit(run, job, setup): key for job, key, setup in todo}
+        yield from ((keys[ended], ended.result()) for ended in as_completed(keys))
 
 
 @dataclass(frozen=True)

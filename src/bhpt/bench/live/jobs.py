@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 from typing import cast
 
+from bhpt.bench.live.gpu_jobs import GPU
 from bhpt.bench.live.job import LiveJob, TrainerClass
 from bhpt.bench.live.later_jobs import LATER
 from bhpt.bench.live.untouched_jobs import UNTOUCHED
@@ -308,7 +309,7 @@ EXAMPLE = LiveJob(
 )
 """What `make tune` tunes; nothing was chosen on it."""
 
-_BY_NAME = {job.name: job for job in (*JOBS, *KEPT, *UNTOUCHED, *LATER, EXAMPLE)}
+_BY_NAME = {job.name: job for job in (*JOBS, *KEPT, *UNTOUCHED, *LATER, *GPU, EXAMPLE)}
 
 
 def find(name: str) -> LiveJob:
