@@ -11,6 +11,7 @@ import pytest
 
 from bhpt.cli.main import run
 
+TERMINAL = "xterm"
 JOB = """
 import json
 import time
@@ -153,7 +154,7 @@ def spawn(folder: Path, *words: str, stderr: int = subprocess.PIPE) -> subproces
     return subprocess.Popen(
         [sys.executable, "-m", "bhpt.cli.main", *words],
         cwd=folder,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+        env={**os.environ, "TERM": TERMINAL, "COLUMNS": "100"},
         stdout=subprocess.PIPE,
         stderr=stderr,
         text=True,

@@ -8,6 +8,7 @@ import pytest
 from bhpt.cli.main import run
 from bhpt.study import Study
 from bhpt.tuning import Options, stored, tune
+from bhpt.views.consoles import SafeConsole
 from tests.study.cases import Greedy
 from tests.tuning.trainers import Net
 
@@ -41,6 +42,18 @@ def test_studies_are_listed_with_what_they_have(
     assert "paused" in next(line for line in lines if line.startswith("team/b.db"))
     assert "cannot be read" in next(line for line in lines if line.startswith("broken.db"))
     assert "cut short" in lines[-1]
+
+
+def test_on_a_narrow_terminal_nothing_is_cut_off(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "a-study-with-a-rather-long-name-of-its-own.db"
+    _kept(tmp_path / name, 0.0, 4)
+    monkeypatch.setattr("bhpt.cli.studies.page", lambda: SafeConsole(width=50))
+    assert run(["studies", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "…" not in out
+    assert "".join(line[1:].split(" ")[0] for line in out.splitlines()[2:]).startswith(name)
 
 
 def test_the_studies_of_runs_are_listed_where_no_folder_is_named(

@@ -75,7 +75,8 @@ def test_off_means_off(folder: Folder) -> None:
     assert folder.tune("--progress", "off").err == ""
 
 
-def test_a_terminal_gets_a_live_view(folder: Folder) -> None:
+def _on_a_terminal(folder: Folder) -> tuple[str, str]:
+    """What `bhpt tune` prints on standard output, and on a terminal."""
     ours, theirs = os.openpty()
     words = ["--space", "listed.json", "--budget", "4 epochs", "--study", "s.db"]
     process = spawn(folder.path, "tune", "job:Slow", *words, stderr=theirs)
@@ -87,8 +88,21 @@ def test_a_terminal_gets_a_live_view(folder: Folder) -> None:
     os.close(ours)
     out, _ = process.communicate(timeout=30)
     assert process.returncode == 0
+    return out, shown.decode()
+
+
+def test_a_terminal_that_cannot_draw_again_gets_lines(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.cli.cases.TERMINAL", "dumb")
+    _, text = _on_a_terminal(folder)
+    assert "\x1b" not in text
+    assert "of 4 epochs; " in text
+
+
+def test_a_terminal_gets_a_live_view(folder: Folder) -> None:
+    out, text = _on_a_terminal(folder)
     assert out.startswith("Done: 4 of 4 epochs")
-    text = shown.decode()
     for part in ("bhpt tune job:Slow", "budget", "best arms", "now", "at the end", "━", "\x1b["):
         assert part in text
     assert "\x1b" not in out

@@ -91,7 +91,9 @@ def _shown(where: str) -> str:
 
 def _show_list(found: Mapping[str, Address]) -> None:
     """One line a study, read one after the other: a team may have thousands."""
-    table = Table("study", "is", "used", "best", "arms", "units", "last event", box=None)
+    table = Table(box=None)
+    for title in ("study", "is", "used", "best", "arms", "units", "last event"):
+        table.add_column(title, overflow="fold")  # what is cut off cannot be typed
     troubles: dict[str, str] = {}
     for name, read in _read_each(found):
         if isinstance(read, Misuse):  # one that is damaged must not hide the others

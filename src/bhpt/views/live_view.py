@@ -25,6 +25,7 @@ Mode = Literal["auto", "live", "plain", "notebook", "off"]
 
 _EVERY_S = 5.0  # between plain lines when nothing improves
 _SILENT_S = 2.0  # that people wait without a word at most
+_NO_CURSOR = ("dumb", "unknown")  # terminals that only append
 _FINISHING = "Ctrl-C: finishing what runs; once more to stop now"
 _STOPPING = "stopping now"
 
@@ -186,12 +187,17 @@ def watching(mode: Mode, title: str, predict: Predict) -> Iterator[Watch]:
         yield NotebookView(cell(), predict)
         return
     with presses() as pressed:
-        if mode == "plain" or (mode == "auto" and not sys.stderr.isatty()):
+        if mode == "plain" or (mode == "auto" and not _can_redraw()):
             with announced(starting_line(title), to_stderr) as write:
                 yield PlainLines(pressed, write, predict)
             return
         with _live(title, predict, pressed) as show:
             yield show
+
+
+def _can_redraw() -> bool:
+    """Whether standard error is a terminal on which lines can be drawn again."""
+    return sys.stderr.isatty() and os.environ.get("TERM", "").lower() not in _NO_CURSOR
 
 
 @contextmanager
