@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import ConfigSpace
 import numpy as np
@@ -218,3 +219,9 @@ def test_any_seed_draws_legal_candidates(seed: int, count: int) -> None:
     for config in [*drawn, space.child(drawn[0], space.encode(drawn), rng)]:
         if config is not None:
             space.check(config)
+
+
+@pytest.mark.parametrize("name", [1, "", None])
+def test_a_hyper_parameter_has_a_name(name: Any) -> None:
+    with pytest.raises(Misuse, match="is not a text"):
+        Space.of({name: (0.0, 1.0)})

@@ -174,10 +174,11 @@ def test_what_a_policy_cannot_decide_is_one_clear_line(
         lambda study, _: study.ask(),
         lambda study, unit: study.tell(unit, 0.5),
         lambda study, unit: study.fail(unit, "no"),
+        lambda study, unit: study.start_over(unit),
         lambda study, _: study.enqueue({"x": 0.5}),
         lambda study, _: study.add_budget("2 epochs"),
     ],
-    ids=["ask", "tell", "fail", "enqueue", "add_budget"],
+    ids=["ask", "tell", "fail", "start_over", "enqueue", "add_budget"],
 )
 def test_a_closed_study_writes_no_more(tmp_path: Path, call: Call) -> None:
     file = tmp_path / "s.db"
@@ -197,6 +198,7 @@ def test_a_closed_study_writes_no_more(tmp_path: Path, call: Call) -> None:
     ("given", "match"),
     [
         ({"unit": 1.5}, "unit is a whole number, not 1.5"),
+        ({"unit": 0}, "a unit is at least one epoch, not 0"),
         ({"epochs": "10"}, "epochs is a whole number, not '10'"),
         ({"step": None}, "step is a whole number, not None"),
         ({"retries": 0.5}, "retries is a whole number, not 0.5"),

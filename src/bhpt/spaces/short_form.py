@@ -43,7 +43,7 @@ def from_short_form(ranges: Mapping[str, object]) -> ConfigSpace.ConfigurationSp
     if not ranges:
         raise Misuse("the search space is empty: name at least one hyper-parameter")
     for name in ranges:
-        if not isinstance(name, str):
+        if not isinstance(name, str) or not name:
             raise Misuse(f"hyper-parameter name {name!r} is not a text")
     space = ConfigSpace.ConfigurationSpace()
     try:

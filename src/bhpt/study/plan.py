@@ -39,7 +39,9 @@ class Training:
         for name in ("untrained", "limit_s"):
             if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, number(name, value))
-        if self.unit < 1 or self.step < 1 or self.unit % self.step:
+        if self.unit < 1:
+            raise Misuse(f"a unit is at least one epoch, not {self.unit}")
+        if self.step < 1 or self.unit % self.step:
             raise Misuse(f"a unit of {self.unit} epochs must be a multiple of {self.step}, above 0")
         if self.epochs < self.unit:
             raise Misuse(f"arms may train {self.epochs} epochs, less than a unit of {self.unit}")

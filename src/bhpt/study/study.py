@@ -298,6 +298,7 @@ class Study(Closing):
             The unit to train, from the arm's first epoch on, and to report: the losses of its own
             epochs only. None if what is left does not pay for that: the arm is given up.
         """
+        self._require_open()
         attempt = self._attempt(unit)
         if attempt.number not in self.state.open:
             raise Misuse(f"attempt {attempt.number} has ended: it cannot start over")
