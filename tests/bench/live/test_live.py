@@ -3,6 +3,7 @@
 import math
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,7 +11,14 @@ import numpy as np
 import pytest
 
 from bhpt.bench.live import tuners
-from bhpt.bench.live.benchmark import LivePlan, amount, regressions, run_live, standings
+from bhpt.bench.live.benchmark import (
+    LivePlan,
+    _ran,
+    amount,
+    regressions,
+    run_live,
+    standings,
+)
 from bhpt.bench.live.job import LiveJob, Pickled
 from bhpt.bench.live.jobs import EXAMPLE, JOBS, KEPT, find, missing, trainer_class
 from bhpt.bench.live.later_jobs import LATER
@@ -87,6 +95,16 @@ def test_studies_side_by_side_end_as_one_after_the_other(tmp_path: Path) -> None
     assert {one.run for one in found} == {one.run for one in wanted}
     with pytest.raises(Misuse):
         run_live(plan, tmp_path / "none", print, lambda *_: None, at_once=0)
+
+
+def test_a_study_that_fails_takes_no_other_with_it() -> None:
+    good, bad = find("factorisation"), replace(find("factorisation"), trainer="no_such_module:X")
+    setup = LiveSetup("random", 8, False, 0)
+    todo = [(job, LiveKey(job.trainer, "random", "8", 0), setup) for job in (bad, good)]
+    came: list[str] = []
+    with pytest.raises(ModuleNotFoundError):
+        came.extend(key.job for key, _ in _ran(todo, 2))
+    assert came == [good.trainer]
 
 
 @pytest.mark.parametrize("workers", [1, 3])

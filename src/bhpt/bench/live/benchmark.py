@@ -127,14 +127,29 @@ def run_live(
 def _ran(
     todo: list[tuple[LiveJob, LiveKey, LiveSetup]], at_once: int
 ) -> Iterator[tuple[LiveKey, LiveRun]]:
-    """Runs as they end; they begin in the order of the plan."""
+    """Runs as they end; they begin in the order of the plan.
+
+    Where one fails, no other begins; those that go on beside it end before its error is raised.
+    """
     side_by_side = min(at_once, len(todo))
     if side_by_side <= 1:
         yield from ((key, run(job, setup)) for job, key, setup in todo)
         return
+    failed: list[BaseException] = []
     with workers(side_by_side) as pool:
         keys = {pool.submit(run, job, setup): key for job, key, setup in todo}
-        yield from ((keys[ended], ended.result()) for ended in as_completed(keys))
+        for ended in as_completed(keys):
+            if ended.cancelled():
+                continue
+            error = ended.exception()
+            if error is None:
+                yield keys[ended], ended.result()
+                continue
+            failed.append(error)
+            for waiting in keys:
+                waiting.cancel()
+    if failed:
+        raise failed[0]
 
 
 @dataclass(frozen=True)
