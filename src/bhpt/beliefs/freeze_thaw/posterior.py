@@ -6,6 +6,7 @@ Notation (beside that of `grid`):
     ν_k     the value of arm k at the epoch of its lowest mean within its horizon
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -67,8 +68,40 @@ class Moves:
     pull: FloatArray
 
 
+class CoupledByAsymptotes(ABC):
+    """The posterior for one setting of the hyper-parameters: arms share their asymptotes alone.
+
+    Attributes:
+        asymptotes: Posterior of f.
+    """
+
+    asymptotes: Asymptotes
+
+    @abstractmethod
+    def ends(self, horizon: IntArray) -> GaussianEnds:
+        """ν for a horizon in epochs: which epoch, mean and variance."""
+
+    @abstractmethod
+    def moves(self, ends: GaussianEnds, epochs: int) -> Moves:
+        """How the next `epochs` epochs of an arm will move its own end and the others'."""
+
+    @property
+    def correlated(self) -> bool:
+        """Whether a unit of one arm moves the ends of others."""
+        return self.asymptotes.informed is not None
+
+    @property
+    def shared_deviation(self) -> FloatArray:
+        """Standard deviation of what an arm's asymptote can share with others', [K]."""
+        return self.asymptotes.shared_deviation
+
+    def covariance(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        """Covariance of the asymptotes of some arms, [A, B]."""
+        return self.asymptotes.covariance(rows, columns)
+
+
 @dataclass(frozen=True, eq=False)
-class Posterior:
+class Posterior(CoupledByAsymptotes):
     """All arms' futures as Gaussians; times below are 0-based columns of the epoch grid.
 
     Attributes:
@@ -196,20 +229,6 @@ class Posterior:
         correlation = np.clip(shared / scale[:, None] / scale, -0.99, 0.99)
         np.fill_diagonal(correlation, 1.0)
         return correlation
-
-    @property
-    def correlated(self) -> bool:
-        """Whether a unit of one arm moves the ends of others."""
-        return self.asymptotes.informed is not None
-
-    @property
-    def shared_deviation(self) -> FloatArray:
-        """Standard deviation of what an arm's asymptote can share with others', [K]."""
-        return self.asymptotes.shared_deviation
-
-    def covariance(self, rows: IntArray, columns: IntArray) -> FloatArray:
-        """Covariance of the asymptotes of some arms, [A, B]."""
-        return self.asymptotes.covariance(rows, columns)
 
     def exposure(self, ends: GaussianEnds) -> FloatArray:
         """Ω at the predicted end: how far E ν_k moves with μ_k, [K]."""

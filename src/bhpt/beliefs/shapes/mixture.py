@@ -1,10 +1,10 @@
 """Predictions with a shape for each arm, averaged over settings of what the arms share."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from bhpt.beliefs.freeze_thaw.mixture import SettingsMixture
 from bhpt.beliefs.freeze_thaw.posterior import GaussianEnds
 from bhpt.beliefs.scale import Scaled
 from bhpt.beliefs.shapes.posterior import ShapePosterior
@@ -12,18 +12,14 @@ from bhpt.domain import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class ShapeMixture:
-    """Posteriors for several settings of the study.
+class ShapeMixture(SettingsMixture[ShapePosterior]):
+    """Posteriors with a shape for each arm, for several settings of the study.
 
     Attributes:
-        components: One posterior a setting, [S].
-        weights: Their probabilities, [S].
         scaled: The curves relative to the untrained loss, the units of ν; ζ is `scaled.best`.
         full: Epochs of a full training.
     """
 
-    components: tuple[ShapePosterior, ...]
-    weights: FloatArray
     scaled: Scaled
     full: int
 
@@ -36,14 +32,6 @@ class ShapeMixture:
     def shared(self) -> float:
         """Probability that all arms share one decay: each has its own."""
         return 0.0
-
-    def average(self, found: Callable[[ShapePosterior], FloatArray]) -> FloatArray:
-        """A number that every setting gives for every arm, averaged over the settings, [K]."""
-        total: FloatArray = sum(
-            (w * found(c) for w, c in zip(self.weights, self.components, strict=True)),
-            start=np.zeros(len(self.counts)),
-        )
-        return total
 
     def ends(self, horizon: IntArray) -> GaussianEnds:
         """ν of the mixture for a horizon in epochs: the variance between settings included."""
@@ -78,16 +66,6 @@ class ShapeMixture:
             deviations.append(np.sqrt(found.variances).T)
             weights.append(share * found.weights.T)
         return np.concatenate(means), np.concatenate(deviations), np.concatenate(weights)
-
-    def lowest(self, horizon: IntArray) -> FloatArray:
-        """E ν averaged over the settings, each at its own epoch, [K]."""
-        return self.average(lambda c: c.ends(horizon).mean)
-
-    def moved(self, horizon: IntArray, epochs: int) -> tuple[FloatArray, FloatArray]:
-        """E ν and how far `epochs` epochs of an arm move it, over the settings, [K] and [K]."""
-        squared = self.average(lambda c: c.moves(c.ends(horizon), epochs).own ** 2)
-        deviation: FloatArray = np.sqrt(squared)
-        return self.lowest(horizon), deviation
 
     def futures(self, arms: IntArray, size: int, rng: np.random.Generator) -> FloatArray:
         """Joint draws of whole curves as losses relative to the untrained one, [size, A, T].

@@ -22,7 +22,12 @@ import numpy as np
 
 from bhpt.beliefs.expected_min import best_other, deviation_of_gain, exp_moments, expected_min_exp
 from bhpt.beliefs.freeze_thaw.asymptotes import Asymptotes
-from bhpt.beliefs.freeze_thaw.posterior import GaussianEnds, Moves, lowest_means
+from bhpt.beliefs.freeze_thaw.posterior import (
+    CoupledByAsymptotes,
+    GaussianEnds,
+    Moves,
+    lowest_means,
+)
 from bhpt.beliefs.shapes.grid import ShapeGrid, ShapeRows
 from bhpt.beliefs.triangular import spectral_root
 from bhpt.domain import FloatArray, IntArray
@@ -67,7 +72,7 @@ def _average(weights: FloatArray, values: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class ShapePosterior:
+class ShapePosterior(CoupledByAsymptotes):
     """All arms' futures; times are 0-based columns of the kept epochs.
 
     Attributes:
@@ -288,20 +293,6 @@ class ShapePosterior:
         times = self.times(ends)
         along = _average(self.weights, self.grid.omega[:, self.counts, times].T)
         return along * self._slope(ends)
-
-    @property
-    def correlated(self) -> bool:
-        """Whether a unit of one arm moves the ends of others."""
-        return self.asymptotes.informed is not None
-
-    @property
-    def shared_deviation(self) -> FloatArray:
-        """Standard deviation of what an arm's end can share with others', [K]."""
-        return self.asymptotes.shared_deviation
-
-    def covariance(self, rows: IntArray, columns: IntArray) -> FloatArray:
-        """Covariance of the ends of full trainings of some arms, [A, B]."""
-        return self.asymptotes.covariance(rows, columns)
 
     def futures(self, arms: IntArray, size: int, rng: np.random.Generator) -> FloatArray:
         """Joint draws of the kept epochs of whole curves, observed part included, [size, A, N]."""
