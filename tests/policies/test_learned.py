@@ -22,7 +22,8 @@ from bhpt.domain.budget import Budget
 from bhpt.policies.interface import Decision, Explanation, Policy
 from bhpt.policies.learned import Learned, likeliest
 from bhpt.policies.registry import make_policy
-from bhpt.spaces.tokens import COLUMNS
+from bhpt.spaces.ranges import NumberRange
+from bhpt.spaces.tokens import COLUMNS, encode_tokens
 from bhpt.study import Study
 from tests.beliefs.learned.cases import named, some_tokens, study, with_losses
 
@@ -221,10 +222,12 @@ def first_choices(tokens: FloatArray | None) -> set[int]:
 def test_what_is_tried_first_follows_the_names() -> None:
     """Without them it is chance; with them always the same, and wherever that arm is."""
     assert len(first_choices(None)) > 4
-    told = some_tokens(1, 8)
+    configs = [{"learning_rate": float(10.0**power), "momentum": 0.9} for power in range(-8, 0)]
+    ranges = {"learning_rate": NumberRange(1e-8, 0.1, "log"), "momentum": NumberRange(0.0, 0.99)}
+    told = encode_tokens(configs, ranges)
     (first,) = first_choices(told)
-    (other,) = first_choices(np.roll(told, 3, axis=0))
-    assert other == (first + 3) % 8
+    for places in range(1, 8):
+        assert first_choices(np.roll(told, places, axis=0)) == {(first + places) % 8}
 
 
 def lying(task: Task) -> Task:

@@ -34,7 +34,8 @@ def test_shipped_weights_say_where_they_come_from(network: Network) -> None:
     assert passport.schema.tokens == (TOKEN_NAMES if network in ("names", "finisher") else ())
     assert passport.schema.bins == (BINS if network == "ends" else 0)
     assert passport.shapes == {name: value.shape for name, value in shipped(network).items()}
-    assert passport.trained_on.suites["nets"] == (263 if network == "policy" else 93)
+    suite, tasks = ("nets", 263) if network == "policy" else ("others", 3731)
+    assert passport.trained_on.suites[suite] == tasks
     assert passport.command.startswith("python -m benchmarks.policy.")
     assert passport.date.startswith("2026-11-")
 
