@@ -27,7 +27,7 @@ from bhpt.reports.worlds import draw_worlds, look_at
 from bhpt.study import State
 
 _MOMENTS = (0.35, 0.5, 0.65, 0.8)  # of the reports so far
-_USUAL = 0.17  # ρ, measured on live jobs that the predictor had never met: see docs/live.md
+_USUAL = 0.17  # ρ, measured on live jobs never met: benchmarks/records/live.md
 _WEIGHT = 8.0  # κ, moments that the usual ratio stands for
 _LEAST = 2  # reports before a moment
 _MOST = 1.0  # a study that always did better than promised is not promised more than is predicted
