@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import logging
 import os
 import shutil
 import subprocess
@@ -260,18 +259,8 @@ def _swept_until_folders_are_gone(place: Path, budget: str) -> None:
     shutil.rmtree(place / "checkpoints")
 
 
-@pytest.fixture
-def heard(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> pytest.LogCaptureFixture:
-    """What the sweeper logs, also where a test before has configured logging anew."""
-    logger = logging.getLogger("hydra_plugins.bhpt_sweeper.bhpt_sweeper")
-    monkeypatch.setattr(logger, "disabled", False)
-    return caplog
-
-
 def test_a_folder_that_is_gone_is_said_and_its_epochs_are_charged_again(
-    tmp_path: Path, heard: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     _swept_until_folders_are_gone(tmp_path, "6 epochs")
     _sweeper(tmp_path, "").sweep(["width=8,16"])
@@ -281,20 +270,20 @@ def test_a_folder_that_is_gone_is_said_and_its_epochs_are_charged_again(
         (arm,) = study.state.curves.visited.tolist()
         assert study.state.count(arm) == 6
         assert study.state.curves.of_arm(arm).tolist() == [1.0 / n for n in range(1, 7)]
-    (said,) = [record.message for record in heard.records]
+    (said,) = [record.message for record in caplog.records]
     assert said.startswith(f"configuration {arm} has lost its folder {tmp_path}")
     assert said.endswith("its 4 epochs are trained again and charged")
 
 
 def test_a_folder_that_is_gone_and_cannot_be_paid_for_ends_its_configuration(
-    tmp_path: Path, heard: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     _swept_until_folders_are_gone(tmp_path, "2 epochs")
     _sweeper(tmp_path, "").sweep(["width=8,16"])
     with bhpt.open_study(tmp_path / "study.db") as study:
         assert study.state.ledger.spent == 6  # the rest went to another one
         assert study.state.failures == 1
-    (said,) = [record.message for record in heard.records]
+    (said,) = [record.message for record in caplog.records]
     assert said.endswith("does not pay for its 4 epochs once more, so it is given up")
 
 

@@ -26,6 +26,8 @@ from bhpt.domain import FloatArray, IntArray
 _RANDOM = 0.2  # the facade's own share of random configurations
 _INITIAL = 0.25  # and its own share of the trials that the initial design may take
 
+logging.getLogger("smac").setLevel(logging.ERROR)
+
 
 class AmongArms(AbstractAcquisitionMaximizer):  # type: ignore[misc]  # untyped to us
     """Ranks the untried arms by the acquisition function; random ones are drawn among them."""
@@ -130,6 +132,6 @@ def _facade(scenario: Scenario, configs: list[Configuration], trials: int, turn:
         acquisition_maximizer=AmongArms(space, configs, seed=chance[1]),
         config_selector=Facade.get_config_selector(scenario, retrain_after=1),
         intensifier=Facade.get_intensifier(scenario, max_config_calls=1),
-        logging_level=logging.ERROR,
+        logging_level=False,  # or it would configure logging of the whole process
         overwrite=True,
     )
