@@ -46,6 +46,14 @@ def test_noise_explains_little_and_too_few_arms_nothing() -> None:
     assert np.isnan(explained(np.full((1, 9), 0.5), [False], RNG.random(9))[0])
 
 
+def test_where_no_losses_differ_nothing_is_explained_and_no_range_looks_wrong() -> None:
+    assert np.isnan(explained(RNG.random((1, 20)), [False], np.ones(20))[0])
+    ordered = [{"rate": 0.01 * (place + 1)} for place in range(40)]  # the first would count as best
+    found = parameters_of(tried(ordered, lambda _: 1.0), None)
+    assert np.isnan(found.importance).all()
+    assert found.hints == ()
+
+
 def test_the_parameter_that_matters_comes_first() -> None:
     space = {"rate": (0.001, 1.0, "log"), "depth": (1, 9), "kind": ["a", "b"]}
     for mode, sign in (("min", 1), ("max", -1)):

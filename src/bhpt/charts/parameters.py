@@ -108,7 +108,8 @@ def explained(where: FloatArray, is_choice: Sequence[bool], losses: FloatArray) 
         losses: Finite losses, [V].
 
     Returns:
-        Numbers in [0, 1]; NaN where fewer than eight arms have a value.
+        Numbers in [0, 1]; NaN where fewer than eight arms have a value, or no two of theirs or of
+        their losses differ.
     """
     rows = zip(where, is_choice, strict=True)
     return np.array([_explained(row, choice, losses) for row, choice in rows], float)
@@ -116,7 +117,7 @@ def explained(where: FloatArray, is_choice: Sequence[bool], losses: FloatArray) 
 
 def _explained(row: FloatArray, is_choice: bool, losses: FloatArray) -> float:
     known = np.isfinite(row)
-    if known.sum() < _LEAST or len(np.unique(row[known])) < 2:
+    if known.sum() < _LEAST or np.ptp(row[known]) == 0 or np.ptp(losses[known]) == 0:
         return math.nan
     ranks = rankdata(losses[known]) / known.sum()
     apart = np.abs(row[known][:, None] - row[known][None, :])
@@ -155,10 +156,11 @@ def _hints(described: ParameterAxis, row: FloatArray, losses: FloatArray) -> lis
     known = np.isfinite(row)
     where, count = row[known], int(known.sum())
     good = max(_FEWEST, math.ceil(_TOP * count))
-    if count < 3 * _FEWEST or good > count / 2:
+    if count < 3 * _FEWEST:
         return []
-    top = np.zeros(count, np.bool_)
-    top[np.argsort(losses[known], kind="stable")[:good]] = True
+    top = losses[known] <= np.sort(losses[known])[good - 1]  # arms that are level count alike
+    if top.sum() > count / 2:
+        return []
     if described.choices:
         return _choice_hints(described, where, top)
     if not described.declared:
