@@ -15,7 +15,7 @@ import pytest
 
 from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
-from bhpt.executors import Running
+from bhpt.executors import Executor, Running
 from bhpt.storage import Exists, InUse, open_store, read_store
 from bhpt.study import State, Training, fold
 from bhpt.study.events import Failed, SessionEnded
@@ -184,6 +184,31 @@ def test_tune_and_resume_with_more_budget(tmp_path: Path) -> None:
         events = reader.read()
     assert fold(events).ledger.spent == 30
     assert [e.reason for e in events if isinstance(e, SessionEnded)] == ["done", "done"]
+
+
+@pytest.mark.parametrize("budget", ["3 epochs", "$0.002"])
+def test_a_study_that_is_done_is_asked_again_without_workers(tmp_path: Path, budget: str) -> None:
+    price = 1.0 if budget.startswith("$") else None
+    file = tmp_path / "net.db"
+    first = tune(
+        Net, _CONFIGS, budget, study=file, policy=Greedy(), options=_QUICK, price_per_hour=price
+    )
+    assert first.status == "done"
+    with read_store(file) as reader:
+        before = reader.read()
+    seen: list[State] = []
+    again = resume(
+        file, policy=Greedy(), executor=_no_workers, watch=lambda state, _: seen.append(state)
+    )
+    assert (again.status, again.best_loss) == ("done", first.best_loss)
+    assert again.best_checkpoint == first.best_checkpoint
+    assert len(seen) == 1
+    with read_store(file) as reader:
+        assert reader.read() == before
+
+
+def _no_workers(*_: object) -> Executor:
+    raise AssertionError("a worker was asked for")
 
 
 def test_a_generator_is_tuned_too(tmp_path: Path) -> None:

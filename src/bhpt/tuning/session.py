@@ -4,6 +4,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from bhpt.storage import Address, Exists, Store, create_store, new_identity, ope
 from bhpt.storage.engines import refuse_taken
 from bhpt.study import Journal, State, fold
 from bhpt.study.creation import note_of_other_weights
+from bhpt.study.deciding import can_pay_for_a_unit, is_exhausted
 from bhpt.study.events import BudgetAdded, Event, SessionStarted, StudyCreated
 from bhpt.trackers import tracking
 from bhpt.tuning.checkpoint_place import path_of, place_of, refuse_bad_path
@@ -109,6 +111,8 @@ def go_on(
         setup = request.completed(address, state.plan)
         if request.policy is None and (line := note_of_other_weights(state.plan)) is not None:
             hooks.note(line)
+        if more is None and _is_done(state):
+            return _as_it_stands(store, state, folder, setup, hooks)
         left = ledger.left + (0.0 if more is None else more.amount)
         with (
             hooks.view(f"bhpt resume {address}") as watch,
@@ -116,6 +120,30 @@ def go_on(
         ):
             journal = _journal(store, folder, state)
             return _Session(store, journal, folder, setup, executor, watch, hooks).run(more)
+
+
+def _is_done(state: State) -> bool:
+    """Whether a session would start nothing, whoever holds the study."""
+    return not state.open and (not can_pay_for_a_unit(state) or is_exhausted(state))
+
+
+def _as_it_stands(
+    store: Store, state: State, folder: StudyFolder, setup: SessionSetup, hooks: SessionHooks
+) -> Result:
+    """The result of a study that is done. No worker starts: what is left may not pay for that."""
+    journal = _journal(store, folder, state)
+    path = path_of(store.address, store.identity(), state, setup.options.checkpoints)
+    checkpoints = _checkpoints(store, journal, folder, path, setup.options.checkpoint_cap)
+    study = tracked_study(store.address, store.identity(), state)
+    with tracking(hooks.trackers, study, hooks.note) as offer:
+        offer(state)
+    with hooks.view(f"bhpt resume {store.address}") as watch:
+        watch(state, ())
+    with suppress(PlaceAway):  # as at the end of a session that was killed before it did this
+        checkpoints.keep_best(state)
+        checkpoints.finish()
+    store.verify()
+    return result_of(state, "done", str(store.address), checkpoints.best_checkpoint(state.best))
 
 
 def create_or_open(where: str | Path, first: Sequence[Event]) -> Store:
