@@ -1,5 +1,6 @@
 """The learned policy: what it may choose, that it always chooses alike, and that it is good."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -222,8 +223,8 @@ def first_choices(tokens: FloatArray | None) -> set[int]:
 def test_what_is_tried_first_follows_the_names() -> None:
     """Without them it is chance; with them always the same, and wherever that arm is."""
     assert len(first_choices(None)) > 4
-    configs = [{"learning_rate": float(10.0**power), "momentum": 0.9} for power in range(-8, 0)]
-    ranges = {"learning_rate": NumberRange(1e-8, 0.1, "log"), "momentum": NumberRange(0.0, 0.99)}
+    configs = [{"learning_rate": float(10.0**power), "momentum": 0.9} for power in range(-7, 1)]
+    ranges = {"learning_rate": NumberRange(1e-7, 1.0, "log"), "momentum": NumberRange(0.0, 0.99)}
     told = encode_tokens(configs, ranges)
     (first,) = first_choices(told)
     for places in range(1, 8):
@@ -286,8 +287,8 @@ NAMED = {
 }
 
 
-def arms_asked_for(dollars: int, seed: int, start_s: float, units: int) -> list[int]:
-    """The first arms of a study at a dollar a second, whose first unit takes some seconds more."""
+def arms_asked_for(dollars: int, seed: int, more_s: Sequence[float], units: int) -> list[int]:
+    """The first arms of a study at a dollar a second, whose first units take some seconds more."""
     budget = Budget.parse(f"${dollars}", price_per_hour=3600)
     asked, arms = Study(NAMED, budget, max_epochs=40, seed=seed), []
     for number in range(units):
@@ -295,19 +296,20 @@ def arms_asked_for(dollars: int, seed: int, start_s: float, units: int) -> list[
         assert unit is not None
         arms.append(unit.arm)
         losses = [0.6 + 1.4 * 0.3 ** (unit.done + epoch + 1) for epoch in range(unit.epochs)]
-        asked.tell(unit, losses, seconds=unit.epochs + (0.0 if number else start_s))
+        more = more_s[number] if number < len(more_s) else 0.0
+        asked.tell(unit, losses, seconds=unit.epochs + more)
     return arms
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_slow_first_unit_does_not_leave_an_arm_alone(seed: int) -> None:
-    slow = arms_asked_for(60, seed, 25.0, 5)
-    assert len(set(slow[:4])) == 1  # two more units seem to be left, then thirty
-    assert slow[4] == arms_asked_for(60, seed, 0.0, 2)[1] != slow[0]
+def test_slow_first_units_do_not_leave_an_arm_alone(seed: int) -> None:
+    slow = arms_asked_for(60, seed, [25.0, 9.0, 5.0], 5)
+    assert len(set(slow[:4])) == 1  # few units seem to be left, and at last seventeen
+    assert slow[4] == arms_asked_for(60, seed, [], 2)[1] != slow[0]
 
 
 def test_a_budget_of_a_few_units_is_spent_on_one_arm() -> None:
-    assert len(set(arms_asked_for(4, 1, 0.0, 4))) == 1
+    assert len(set(arms_asked_for(4, 1, [], 4))) == 1
 
 
 def test_what_was_preferred_after_the_first_unit_is_worked_out_once(

@@ -833,6 +833,7 @@ def test_networks_say_a_part_of_what_they_learned(
     monkeypatch.setattr(knowledge, "TASKS", 2)
     tables = knowledge.Tables(str(pool_file))
     task = tables.names.index("vae_mnist")
+    monkeypatch.setattr(knowledge, "COUNTED", 0.7)
     part = knowledge.train(tables, [task], 3, 0)
     monkeypatch.setattr(knowledge, "COUNTED", 1.0)
     whole = knowledge.train(tables, [task], 3, 0)
