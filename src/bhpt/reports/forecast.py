@@ -186,5 +186,5 @@ def _outcomes(
         looked = look_at(state, amount)
         chance = worlds.chance(0.0 if looked is None else None, looked)
         played = worlds.played(chance).or_better(played)
-        found.append(worlds.outcome(amount, played))
+        found.append(worlds.outcome(amount, chance, played))
     return tuple(found)
