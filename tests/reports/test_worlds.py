@@ -118,11 +118,30 @@ def test_an_outcome_is_half_of_the_worlds_and_half_of_what_records_bring() -> No
     assert (alone.expected, alone.low) == pytest.approx((mean, low))
     records = Records(best=worlds.best, spread=0.1, spent=chance.total / 2)
     both = replace(worlds, records=records).outcome(3.0, chance, played)
+    assert chance.usable(worlds.view.curves.epochs) == chance.total
     other_mean, other_low = records.expected(chance.total)
     assert other_mean == pytest.approx(worlds.best - 0.1 * np.log(3))
     assert both.expected == pytest.approx((mean + other_mean) / 2)
     assert both.low == pytest.approx((low + other_low) / 2)
     assert (both.more, both.high, both.arms) == (3.0, worlds.best, played.arms)
+
+
+def test_no_more_of_a_budget_is_used_than_trains_all_arms_to_the_end() -> None:
+    _, chance = drawn()
+    two = np.array([1, 3])
+    few = replace(
+        chance,
+        left=1000.0,
+        lanes=1,
+        unit=2,
+        first=np.full_like(chance.first, 3.0),
+        later=np.full_like(chance.later, 2.0),
+        counts=np.full_like(chance.counts, 5),
+        open=np.isin(np.arange(len(chance.open)), two),
+    )
+    assert few.usable(12) == pytest.approx(2 * (3 + 3 * 2))  # four units each
+    assert few.usable(5) == 0.0
+    assert replace(few, left=4.0).usable(12) == 4.0
 
 
 @dataclass

@@ -118,6 +118,12 @@ class Chance:
         """Budget to spend, of all workers together."""
         return self.left * self.lanes
 
+    def usable(self, epochs: int) -> float:
+        """The part of the budget that arms can take: all of them trained to so many epochs."""
+        units = -(-np.maximum(epochs - self.counts, 0) // self.unit)
+        prices = np.where(units > 0, self.first + (units - 1) * self.later, 0.0)
+        return min(self.total, float(prices[self.open].sum()))
+
     def rounds(self, arms: IntArray) -> int:
         """How many rounds can pay for a unit of some arms by each worker."""
         going = arms[self.open[arms]]
@@ -192,7 +198,7 @@ def expected_end(
         losses: What the worlds end with, one a draw, [S].
         gain_trust: How far gains below the best so far are trusted.
         records: What arms like those before would bring; None while that is not known.
-        left: What is left of the budget, of all workers together.
+        left: What is left of the budget and can be used, of all workers together.
     """
     mean, low = gain_trust.expected(losses)
     if records is not None:
@@ -262,7 +268,8 @@ class Worlds:
             chance: What that makes possible.
             played: What comes of it in the worlds.
         """
-        mean, low = expected_end(played.losses, self.gain_trust, self.records, chance.total)
+        left = chance.usable(self.view.curves.epochs)
+        mean, low = expected_end(played.losses, self.gain_trust, self.records, left)
         return Outcome(amount, mean, low, self.best, played.arms)
 
     def played(self, chance: "Chance") -> "Played":
