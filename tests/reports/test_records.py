@@ -42,10 +42,10 @@ def test_the_spread_is_that_of_the_best_three() -> None:
     by_differences = Records.of(view_of([[9.0], [4.0, -1.0], [-4.0], [2.0], [-3.0]], 20.0), 5.0)
     assert by_differences is not None
     assert by_differences.factors is None
-    assert by_differences.spread == pytest.approx(0.7 * (3 + 2) / 2)  # -4, -3, -1
+    assert by_differences.spread == pytest.approx(0.6 * (3 + 2) / 2)  # -4, -3, -1
     by_factors = Records.of(view_of([[9.0], [4.0, 0.8], [0.2], [2.0], [0.4]], 20.0), 5.0)
     assert by_factors is not None
-    assert by_factors.spread == pytest.approx(0.7 * (math.log(4) + math.log(2)) / 2)
+    assert by_factors.spread == pytest.approx(0.6 * (math.log(4) + math.log(2)) / 2)
     mean, low = by_factors.expected(15.0)
     assert mean == pytest.approx(0.2 * 4**-by_factors.spread)
     assert low == pytest.approx(0.2 * (3 * 19) ** -by_factors.spread)
