@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks import replayed_ends
-from benchmarks.replayed_ends import ReplayedEnd, lines, look_up, replayed, states_at
 from bhpt.bench.catalogue import load
 from bhpt.bench.tasks import Task
 from bhpt.reports.prediction import predict_study
@@ -21,12 +20,12 @@ def small() -> Task:
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study of a small table that went to its end."""
     made = tmp_path_factory.mktemp("studies") / "vae@small-20.db"
-    look_up(small(), "default", 20, made)
+    replayed_ends.look_up(small(), "default", 20, made)
     return made
 
 
 def test_a_log_is_read_up_to_each_part_of_the_budget(file: Path) -> None:
-    states, end = states_at(file)
+    states, end = replayed_ends.states_at(file)
     amount = end.ledger.budget.amount
     assert [part for part, _ in states] == [0.25, 0.5, 0.75]
     assert [state.ledger.used for _, state in states] == [amount / 4, amount / 2, amount * 3 / 4]
@@ -34,8 +33,8 @@ def test_a_log_is_read_up_to_each_part_of_the_budget(file: Path) -> None:
 
 
 def test_what_was_predicted_then_is_beside_what_came(file: Path) -> None:
-    states, end = states_at(file)
-    found = list(replayed(file))
+    states, end = replayed_ends.states_at(file)
+    found = list(replayed_ends.replayed(file))
     assert end.best is not None
     assert [one.part for one in found] == [part for part, _ in states]
     for one, (_, state) in zip(found, states, strict=True):
@@ -47,9 +46,9 @@ def test_what_was_predicted_then_is_beside_what_came(file: Path) -> None:
 
 
 def test_lines_say_how_good_predictions_were() -> None:
-    one = ReplayedEnd("a", 0.25, best=1.0, expected=0.8, low=0.5, reached=0.6)
+    one = replayed_ends.ReplayedEnd("a", 0.25, best=1.0, expected=0.8, low=0.5, reached=0.6)
     ends = [one, replace(one, group="b", part=0.5, reached=0.4), replace(one, reached=1.0)]
-    whole, first, second, a, b = lines(ends)
+    whole, first, second, a, b = replayed_ends.lines(ends)
     assert whole == (
         "all: 3 predictions, 67% of 90% intervals held, median of predicted over actual gain "
         "0.42, wrong by a factor of 2.4 (2 gains)"
@@ -58,7 +57,7 @@ def test_lines_say_how_good_predictions_were() -> None:
     assert second.startswith("at 50% of the budget: 1 predictions, 0%")
     assert a.startswith("a: 2 predictions")
     assert b.startswith("b: 1 predictions")
-    assert next(lines([ends[2]])).endswith("held, nothing was gained")
+    assert next(replayed_ends.lines([ends[2]])).endswith("held, nothing was gained")
 
 
 def test_the_command_records_what_is_missing_and_replays_all(
