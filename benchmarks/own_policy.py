@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.policy.options import listed
-from bhpt.beliefs.predictor import Predictor
+from bhpt.beliefs.predictor import Predictor, scale_free
 from bhpt.bench.catalogue import load
 from bhpt.bench.left_out_kinds import fold_for, tables_by_kind, with_fold
 from bhpt.bench.paper.evidence import interval
@@ -32,9 +32,11 @@ from bhpt.policies.interface import Policy
 from bhpt.policies.played import draw_worlds_of_all, play
 from bhpt.policies.registry import make_policy
 from bhpt.policies.study_predictor import predictor_of
+from bhpt.reports.factors import Factors
 from bhpt.reports.hindsight import trust
 from bhpt.reports.prediction import predict_study
-from bhpt.reports.worlds import GainTrust, look_at
+from bhpt.reports.records import Records
+from bhpt.reports.worlds import GainTrust, expected_end, look_at, spent_on_epochs
 from bhpt.study import State, Study
 from bhpt.study.threads import one_thread
 
@@ -87,18 +89,20 @@ def own_policy_losses(
     if looked is None:
         return None
     view = replace(looked[0], memory=Memory())
+    factors = Factors.of(view) if scale_free(predictor) else None
+    shown = view if factors is None else factors.seen(view)
     rng = np.random.default_rng((state.plan.seed, _SEED))
-    worlds = draw_worlds_of_all(view, predictor.predict(view), draws, rng)
+    worlds = draw_worlds_of_all(shown, predictor.predict(shown), draws, rng)
     if worlds is None:
         return None
-    memory = Memory()
+    worlds, memory = worlds if factors is None else factors.losses(worlds), Memory()
     return np.array([play(view, policy, world, memory).loss for world in worlds])
 
 
 def by_own_policy(state: State, policy: Policy, predictor: Predictor) -> tuple[float, float] | None:
     """Expected best loss at the end and the low end of its interval, by the policy itself."""
-    losses = own_policy_losses(state, policy, predictor, _NOW)
-    if losses is None or state.best is None or state.curves is None:
+    losses, looked = own_policy_losses(state, policy, predictor, _NOW), look_at(state, 0.0)
+    if losses is None or looked is None or state.best is None:
         return None
 
     def promise(before: State, predictor: Predictor) -> float | None:
@@ -107,7 +111,10 @@ def by_own_policy(state: State, policy: Policy, predictor: Predictor) -> tuple[f
         return float(gain) if gain > 0 else None
 
     trusted = trust(state, predictor, promise)
-    return GainTrust(state.best.loss, trusted, state.curves.lowest_possible).expected(losses)
+    view = looked[0]
+    gain_trust = GainTrust(state.best.loss, trusted, view.curves.lowest_possible)
+    records = Records.of(view, spent_on_epochs(state))
+    return expected_end(losses, gain_trust, records, view.left)
 
 
 def predicted(name: str, state: State, policy: Policy) -> Pair | None:

@@ -12,9 +12,9 @@ from bhpt.domain import Curves, Misuse
 from bhpt.domain.budget import Budget
 from bhpt.reports import hindsight
 from bhpt.reports.forecast import forecast
-from bhpt.reports.hindsight import as_it_was, spent_on_epochs, trust
+from bhpt.reports.hindsight import as_it_was, trust
 from bhpt.reports.prediction import predict_study
-from bhpt.reports.worlds import GainTrust
+from bhpt.reports.worlds import GainTrust, spent_on_epochs
 from bhpt.study import MemoryLog, State, Study, fold
 from bhpt.study.events import Observed
 from tests.reports.cases import SPACE, loss_at, state_of

@@ -1,5 +1,6 @@
 """Predictions for a view that is drawn again and again: only news, and only a part of the time."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -160,3 +161,41 @@ def test_arms_end_where_the_stored_reasons_say(policy: str, units: int) -> None:
         said = predicted.ends[one.arm]
         assert said.low <= said.middle <= said.high
         assert said.middle == pytest.approx(one.end, rel=0.02)
+
+
+_NASTY = {
+    "through zero": [3.0, 1.0, 0.3, 0.01, -0.4, -0.5, -0.55, -0.6],
+    "to zero": [3.0, 1.0, 0.3, 0.0, 0.0, 0.0, 0.0, 0.0],
+    "constant": [0.5] * 8,
+    "rising": [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8],
+    "tiny": [1e-300, 5e-301, 1e-301, 9e-302, 8e-302, 7e-302, 6e-302, 5e-302],
+    "huge": [1e300, 1e200, 1e100, 1e50, 1e20, 1e10, 1e5, 1.0],
+    "far below zero": [-270.0, -274.0, -271.0, -273.0, -274.5, -272.0, -274.0, -270.0],
+    "accuracy": [-0.1, -0.6, -0.9, -0.99, -0.999, -1.0, -1.0, -1.0],
+    "percent": [-10.0, -60.0, -90.0, -99.0, -99.9, -100.0, -100.0, -100.0],
+    "failures": [math.nan, 1.0, math.inf, 0.5, math.nan, -math.inf, 0.4, math.nan],
+}
+
+
+@pytest.mark.parametrize(
+    ("policy", "kind"),
+    [*(("default", kind) for kind in _NASTY), ("bhpt", "through zero"), ("bhpt", "failures")],
+)
+def test_no_end_is_predicted_that_cannot_be(policy: str, kind: str) -> None:
+    losses = _NASTY[kind]
+    study = Study(SPACE, "32 epochs", max_epochs=6, policy=policy)
+    for number in range(20):
+        unit = study.ask()
+        assert unit is not None
+        study.tell(unit, losses[number * 5 % 8] if unit.done else losses[number % 8])
+    state = study.state
+    assert state.curves is not None
+    found = predict_study(state)
+    ends = [(one.low, one.expected, one.high) for one in forecast(state, ["64 epochs"]).outcomes]
+    if found is None:  # nothing is known of any arm
+        assert ends == [(state.curves.best,) * 3] * 2
+    else:
+        assert ends[0] == (found.final.low, found.final.middle, found.final.high)
+        ends += [(one.low, one.middle, one.high) for one in found.ends.values()]
+    for low, middle, high in ends:
+        assert state.curves.lowest_possible <= low <= middle <= high < math.inf

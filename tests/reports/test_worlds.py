@@ -1,6 +1,6 @@
 """A tuner that is played in drawn worlds, beside the same played one world and arm at a time."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from math import ceil, floor
 
@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bhpt.domain import Memory
+from bhpt.beliefs.predictor import Ends, Predictor
+from bhpt.domain import Memory, View
 from bhpt.policies.study_predictor import policy_named, predictor_of
+from bhpt.reports.records import Records
 from bhpt.reports.worlds import Chance, Played, Worlds, draw_worlds, look_at
 from tests.reports.cases import state_of
 
@@ -106,3 +108,67 @@ def test_arms_that_are_closed_get_nothing() -> None:
     worlds, chance = drawn()
     closed = replace(chance, open=np.zeros_like(chance.open))
     assert worlds.played(closed).arms == 0
+
+
+def test_an_outcome_is_half_of_the_worlds_and_half_of_what_records_bring() -> None:
+    worlds, chance = drawn()
+    played = worlds.played(chance)
+    mean, low = worlds.gain_trust.expected(played.losses)
+    alone = replace(worlds, records=None).outcome(3.0, chance, played)
+    assert (alone.expected, alone.low) == pytest.approx((mean, low))
+    records = Records(best=worlds.best, spread=0.1, spent=chance.total / 2)
+    both = replace(worlds, records=records).outcome(3.0, chance, played)
+    assert chance.usable(worlds.view.curves.epochs) == chance.total
+    other_mean, other_low = records.expected(chance.total)
+    assert other_mean == pytest.approx(worlds.best - 0.1 * np.log(3))
+    assert both.expected == pytest.approx((mean + other_mean) / 2)
+    assert both.low == pytest.approx((low + other_low) / 2)
+    assert (both.more, both.high, both.arms) == (3.0, worlds.best, played.arms)
+
+
+def test_no_more_of_a_budget_is_used_than_trains_all_arms_to_the_end() -> None:
+    _, chance = drawn()
+    two = np.array([1, 3])
+    few = replace(
+        chance,
+        left=1000.0,
+        lanes=1,
+        unit=2,
+        first=np.full_like(chance.first, 3.0),
+        later=np.full_like(chance.later, 2.0),
+        counts=np.full_like(chance.counts, 5),
+        open=np.isin(np.arange(len(chance.open)), two),
+    )
+    assert few.usable(12) == pytest.approx(2 * (3 + 3 * 2))  # four units each
+    assert few.usable(5) == 0.0
+    assert replace(few, left=4.0).usable(12) == 4.0
+
+
+@dataclass
+class Watched:
+    """A predictor that notes what it is shown."""
+
+    predictor: Predictor
+    scale_free: bool
+    seen: list[View] = field(default_factory=list)
+
+    def predict(self, view: View) -> Ends:
+        self.seen.append(view)
+        return self.predictor.predict(view)
+
+
+def test_only_a_predictor_without_a_scale_is_shown_factors() -> None:
+    state, predictor = state_of("60 epochs", units=25), predictor_of(None)
+    assert state.curves is not None
+    best = state.curves.best
+    free, other = Watched(predictor, scale_free=True), Watched(predictor, scale_free=False)
+    for one in (free, other):
+        worlds = draw_worlds(state, one, Memory())
+        assert worlds is not None
+        assert worlds.paths[:, :, 0] == pytest.approx(best)
+        assert ((worlds.paths > 0) & (worlds.paths <= best)).all()
+        assert worlds.view.curves is state.curves
+    assert other.seen[0].curves is state.curves
+    shown, told = free.seen[0].curves, state.curves
+    rates = shown.of_arm(shown.leader), np.log(told.of_arm(told.leader))
+    assert np.diff(rates[0]) == pytest.approx(np.diff(rates[1]))

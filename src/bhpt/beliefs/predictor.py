@@ -65,11 +65,19 @@ class Predictor(Protocol):
     """Predicts where every arm of a view ends within its horizon.
 
     A pure function of the view. What it prepares once a study it keeps in `view.memory`.
+
+    One that knows losses by their improvements alone, so that it may be shown any rising function
+    of them, says so by an attribute `scale_free` that is true.
     """
 
     def predict(self, view: View) -> Ends:
         """The ends of all arms, given everything that the view shows."""
         ...
+
+
+def scale_free(predictor: Predictor) -> bool:
+    """Whether a predictor may be shown any rising function of losses in their place."""
+    return bool(getattr(predictor, "scale_free", False))
 
 
 def prediction_floor(view: View) -> float:

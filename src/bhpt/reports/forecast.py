@@ -35,8 +35,9 @@ from bhpt.study.html_summary import table_html
 _ASSUMED = (
     "Assumed: curves go on as the {} predictor expects from what was seen so far, and the "
     "additional budget goes to the most promising arms, the better ones of which are trained on. "
-    "A gain counts as far as such predictions came true earlier in this study. The interval holds "
-    "about 90%; that nothing better comes is always possible."
+    "A gain counts as far as such predictions came true earlier in this study. Once five "
+    "configurations were tried, half of what is expected is what more like them would bring. "
+    "The interval holds about 90%; that nothing better comes is always possible."
 )
 _PARTS = (0.1, 0.25, 0.5, 1.0, 2.0)  # of the budget so far, if no amounts are given
 
@@ -186,5 +187,5 @@ def _outcomes(
         looked = look_at(state, amount)
         chance = worlds.chance(0.0 if looked is None else None, looked)
         played = worlds.played(chance).or_better(played)
-        found.append(worlds.outcome(amount, played))
+        found.append(worlds.outcome(amount, chance, played))
     return tuple(found)

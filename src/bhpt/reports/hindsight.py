@@ -23,7 +23,7 @@ import numpy as np
 from bhpt.beliefs.predictor import Predictor
 from bhpt.domain import Memory
 from bhpt.domain.ledger import Ledger
-from bhpt.reports.worlds import draw_worlds, look_at
+from bhpt.reports.worlds import draw_worlds, look_at, spent_on_epochs
 from bhpt.study import State
 
 _MOMENTS = (0.35, 0.5, 0.65, 0.8)  # of the reports so far
@@ -61,21 +61,6 @@ def trust(state: State, predictor: Predictor, promise: Promise | None = None) ->
         return _USUAL
     usual = _WEIGHT * total / len(promised)
     return float(min((sum(came) + _USUAL * usual) / (total + usual), _MOST))
-
-
-def spent_on_epochs(state: State) -> float:
-    """What the epochs so far cost one worker at the prices of now, in the budget's currency.
-
-    A budget in epochs is spent on nothing else. Of other kinds, what went into starts, and into
-    units that took longer than others of their arm, is left out.
-    """
-    looked = None
-    if state.ledger.budget.rules.by_time:
-        looked = look_at(state, state.ledger.budget.amount)
-    if looked is None:
-        return state.ledger.used
-    view, prospects = looked
-    return float(view.curves.count_by_arm @ (prospects.typical / prospects.epochs))
 
 
 def as_it_was(state: State, reports: int) -> State | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bhpt.beliefs.predictor import Predictor
-from bhpt.domain import Memory, Objective
+from bhpt.domain import Memory, Objective, View
 from bhpt.policies.study_predictor import predictor_named
 from bhpt.reports.hindsight import trust
 from bhpt.reports.worlds import (
@@ -21,6 +21,7 @@ from bhpt.reports.worlds import (
     one_worker,
 )
 from bhpt.study import State
+from bhpt.study.threads import one_thread
 
 _INTERVAL = (0.05, 0.95)
 _GROWN = 1.2  # the trust is computed again when there are so many times the reports
@@ -108,23 +109,25 @@ def predict_study(
     other = None if alone is None else draw_worlds(alone, predictor, Memory(), amounts, part)
     if alone is not None and other is not None:
         outcome = no_better(outcome, _outcome(alone, other))
-    return _predicted(worlds, outcome)
+    with one_thread():
+        ends = _ends_of_arms(worlds.view, predictor)
+    return StudyPrediction(Interval(outcome.low, outcome.expected, outcome.high), ends)
 
 
 def _outcome(state: State, worlds: Worlds) -> Outcome:
     """What is left is expected to buy."""
     looked = look_at(state, 0.0)
     chance = worlds.chance(0.0 if looked is None else None, looked)
-    return worlds.outcome(0.0, worlds.played(chance))
+    return worlds.outcome(0.0, chance, worlds.played(chance))
 
 
-def _predicted(worlds: Worlds, outcome: Outcome) -> StudyPrediction:
-    final = Interval(outcome.low, outcome.expected, outcome.high)
-    low, high = np.maximum(worlds.ends.quantiles(_INTERVAL), worlds.gain_trust.floor)
-    middle = np.clip(worlds.ends.mean(), low, high)
+def _ends_of_arms(view: View, predictor: Predictor) -> dict[int, Interval]:
+    """Where each arm ends, as the predictor says of the losses themselves."""
+    ends = predictor.predict(view)
+    low, high = np.maximum(ends.quantiles(_INTERVAL), view.curves.lowest_possible)
+    middle = np.clip(ends.mean(), low, high)
     known = np.flatnonzero(np.isfinite(middle))
-    ends = {int(k): Interval(float(low[k]), float(middle[k]), float(high[k])) for k in known}
-    return StudyPrediction(final, ends)
+    return {int(k): Interval(float(low[k]), float(middle[k]), float(high[k])) for k in known}
 
 
 class LivePrediction:

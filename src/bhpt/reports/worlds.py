@@ -21,9 +21,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bhpt.beliefs.predictor import Ends, Predictor
+from bhpt.beliefs.predictor import Ends, Predictor, scale_free
 from bhpt.domain import BoolArray, FloatArray, IntArray, Memory, Objective, View
 from bhpt.domain.budget import Budget
+from bhpt.reports.factors import Factors
+from bhpt.reports.records import Records
 from bhpt.study import State, priced_view
 from bhpt.study.deciding import can_pay_for_a_unit
 from bhpt.study.pricing import Prospects
@@ -116,6 +118,12 @@ class Chance:
         """Budget to spend, of all workers together."""
         return self.left * self.lanes
 
+    def usable(self, epochs: int) -> float:
+        """The part of the budget that arms can take: all of them trained to so many epochs."""
+        units = -(-np.maximum(epochs - self.counts, 0) // self.unit)
+        prices = np.where(units > 0, self.first + (units - 1) * self.later, 0.0)
+        return min(self.total, float(prices[self.open].sum()))
+
     def rounds(self, arms: IntArray) -> int:
         """How many rounds can pay for a unit of some arms by each worker."""
         going = arms[self.open[arms]]
@@ -179,6 +187,26 @@ class GainTrust:
         return mean, min(low, mean)
 
 
+def expected_end(
+    losses: FloatArray, gain_trust: GainTrust, records: Records | None, left: float
+) -> tuple[float, float]:
+    """The expected best loss at the end, and the low end of its interval.
+
+    Half of it is what the worlds say, half what arms like those before would bring.
+
+    Args:
+        losses: What the worlds end with, one a draw, [S].
+        gain_trust: How far gains below the best so far are trusted.
+        records: What arms like those before would bring; None while that is not known.
+        left: What is left of the budget and can be used, of all workers together.
+    """
+    mean, low = gain_trust.expected(losses)
+    if records is not None:
+        likely, lowest = records.expected(left)
+        mean, low = (mean + likely) / 2, (low + lowest) / 2
+    return min(mean, gain_trust.best), min(low, mean, gain_trust.best)
+
+
 @dataclass(frozen=True, eq=False)
 class Worlds:
     """Draws of how the most promising arms of a study go on.
@@ -186,12 +214,13 @@ class Worlds:
     Attributes:
         view: The study as it stands, with what is left.
         prospects: What the next unit of every arm takes.
-        ends: What the predictor says.
+        ends: What the predictor says, of losses by factors where it was shown these.
         best: The best loss so far.
         workers: Workers that train side by side.
         arms: Candidates, those in flight first, [A].
         paths: The best loss of the study if an arm alone reached an epoch, [S, A, T + 1].
         gain_trust: How far gains below the best so far are trusted.
+        records: What arms like those before would bring; None while that is not known.
     """
 
     view: View
@@ -202,6 +231,7 @@ class Worlds:
     arms: IntArray
     paths: FloatArray
     gain_trust: "GainTrust"
+    records: Records | None = None
 
     @property
     def counts(self) -> IntArray:
@@ -230,9 +260,16 @@ class Worlds:
             counts=self.counts,
         )
 
-    def outcome(self, amount: float, played: "Played") -> "Outcome":
-        """What an amount brings, with gains scaled by the trust."""
-        mean, low = self.gain_trust.expected(played.losses)
+    def outcome(self, amount: float, chance: "Chance", played: "Played") -> "Outcome":
+        """What an amount brings.
+
+        Args:
+            amount: What is added to the budget.
+            chance: What that makes possible.
+            played: What comes of it in the worlds.
+        """
+        left = chance.usable(self.view.curves.epochs)
+        mean, low = expected_end(played.losses, self.gain_trust, self.records, left)
         return Outcome(amount, mean, low, self.best, played.arms)
 
     def played(self, chance: "Chance") -> "Played":
@@ -315,15 +352,40 @@ def _drawn(
     state: State, predictor: Predictor, view: View, prospects: Prospects, trust: float
 ) -> Worlds | None:
     best = view.curves.best
-    ends = predictor.predict(view)
+    factors = Factors.of(view) if scale_free(predictor) else None
+    ends = predictor.predict(view if factors is None else factors.seen(view))
     arms = _candidates(view, ends, _CANDIDATES)
     if not len(arms):
         return None
     paths = ends.paths(arms, DRAWS, np.random.default_rng((state.plan.seed, _SEED)))
-    paths = np.minimum(paths, best)
+    paths = np.minimum(paths if factors is None else factors.losses(paths), best)
     paths[:, :, 0] = best
-    gain_trust = GainTrust(best, trust, view.curves.lowest_possible)
-    return Worlds(view, prospects, ends, best, state.session_workers, arms, paths, gain_trust)
+    return Worlds(
+        view=view,
+        prospects=prospects,
+        ends=ends,
+        best=best,
+        workers=state.session_workers,
+        arms=arms,
+        paths=paths,
+        gain_trust=GainTrust(best, trust, view.curves.lowest_possible),
+        records=Records.of(view, spent_on_epochs(state)),
+    )
+
+
+def spent_on_epochs(state: State) -> float:
+    """What the epochs so far cost one worker at the prices of now, in the budget's currency.
+
+    A budget in epochs is spent on nothing else. Of other kinds, what went into starts, and into
+    units that took longer than others of their arm, is left out.
+    """
+    looked = None
+    if state.ledger.budget.rules.by_time:
+        looked = look_at(state, state.ledger.budget.amount)
+    if looked is None:
+        return state.ledger.used
+    view, prospects = looked
+    return float(view.curves.count_by_arm @ (prospects.typical / prospects.epochs))
 
 
 def added_amount(state: State, more: str | Budget) -> float:

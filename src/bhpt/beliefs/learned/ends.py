@@ -20,7 +20,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -228,6 +228,7 @@ class LearnedPredictor:
     """Predicts ends with a network that was trained on many curves."""
 
     weights: NetworkWeights
+    scale_free: ClassVar[bool] = True
 
     def predict(self, view: View) -> "HistogramEnds":
         """The ends of all arms within their horizons; unknown before anything has improved.
