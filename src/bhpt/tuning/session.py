@@ -16,8 +16,7 @@ from bhpt.storage import Address, Exists, Store, create_store, new_identity, ope
 from bhpt.storage.engines import refuse_taken
 from bhpt.study import Journal, State, fold
 from bhpt.study.creation import note_of_other_weights
-from bhpt.study.deciding import can_pay_for_a_unit, is_exhausted
-from bhpt.study.events import BudgetAdded, Event, SessionStarted, StudyCreated
+from bhpt.study.events import BudgetAdded, Event, SessionEnded, SessionStarted, StudyCreated
 from bhpt.trackers import tracking
 from bhpt.tuning.checkpoint_place import path_of, place_of, refuse_bad_path
 from bhpt.tuning.checkpoint_session import CheckpointSession
@@ -35,6 +34,7 @@ from bhpt.tuning.ownership import (
 )
 from bhpt.tuning.result import Result, SessionStatus, result_of
 from bhpt.tuning.session_setup import SessionHooks, SessionRequest, SessionSetup
+from bhpt.tuning.takeover import Takeover, is_done
 from bhpt.tuning.tracked import tracked_study
 from bhpt.tuning.trust import Ask, remember, require_trust
 from bhpt.views.formatting import resume_command
@@ -111,8 +111,10 @@ def go_on(
         setup = request.completed(address, state.plan)
         if request.policy is None and (line := note_of_other_weights(state.plan)) is not None:
             hooks.note(line)
-        if more is None and _is_done(state):
-            return _as_it_stands(store, state, folder, setup, hooks)
+        if more is None:
+            done = _as_it_stands(store, state, folder, setup, hooks)
+            if done is not None:
+                return done
         left = ledger.left + (0.0 if more is None else more.amount)
         with (
             hooks.view(f"bhpt resume {address}") as watch,
@@ -122,28 +124,43 @@ def go_on(
             return _Session(store, journal, folder, setup, executor, watch, hooks).run(more)
 
 
-def _is_done(state: State) -> bool:
-    """Whether a session would start nothing, whoever holds the study."""
-    return not state.open and (not can_pay_for_a_unit(state) or is_exhausted(state))
-
-
 def _as_it_stands(
     store: Store, state: State, folder: StudyFolder, setup: SessionSetup, hooks: SessionHooks
-) -> Result:
-    """The result of a study that is done. No worker starts: what is left may not pay for that."""
+) -> Result | None:
+    """The result of a study that is done; None if it is not.
+
+    No worker starts: what is left may not pay for that. Units that a dead driver left are settled.
+    """
+    found = Takeover.of(state, store.before, setup.options.beat_s)
+    if not is_done(found.applied(state)):
+        return None
     journal = _journal(store, folder, state)
     path = path_of(store.address, store.identity(), state, setup.options.checkpoints)
     checkpoints = _checkpoints(store, journal, folder, path, setup.options.checkpoint_cap)
-    study = tracked_study(store.address, store.identity(), state)
+    if found.lost or found.clock > state.clock:
+        started = _started(setup.workers, found.clock, folder, path)
+        _recorded(journal, started, *found.lost, SessionEnded("done", found.clock))
+    study = tracked_study(store.address, store.identity(), journal.state)
     with tracking(hooks.trackers, study, hooks.note) as offer:
-        offer(state)
+        offer(journal.state)
     with hooks.view(f"bhpt resume {store.address}") as watch:
-        watch(state, ())
+        watch(journal.state, ())
     with suppress(PlaceAway):  # as at the end of a session that was killed before it did this
-        checkpoints.keep_best(state)
+        checkpoints.keep_best(journal.state)
         checkpoints.finish()
     store.verify()
-    return result_of(state, "done", str(store.address), checkpoints.best_checkpoint(state.best))
+    checkpoint = checkpoints.best_checkpoint(journal.state.best)
+    return result_of(journal.state, "done", str(store.address), checkpoint)
+
+
+def _recorded(journal: Journal, *events: Event) -> None:
+    """Write events now.
+
+    Raises:
+        Paused: The store is locked; nothing of them is there.
+    """
+    if not journal.record(*events):
+        raise Paused("the study's store is locked by another program: resume later")
 
 
 def create_or_open(where: str | Path, first: Sequence[Event]) -> Store:
@@ -255,8 +272,10 @@ class _Session:
     def run(self, more: Budget | None = None) -> Result:
         """From taking the study over to letting go of it, with more budget if there is some."""
         store, state, options = self.store, self.journal.state, self.setup.options
-        unseen = options.beat_s if store.before.holder is not None else 0.0
-        clock = self._clock(unseen)
+        found = Takeover.of(state, store.before, options.beat_s)
+        clock = found.clock
+        if state.ledger.budget.rules.shared:
+            clock += self.executor.start_s
         if more is not None:
             self.journal.record(BudgetAdded(more, clock))
         path = path_of(store.address, store.identity(), state, options.checkpoints)
@@ -266,17 +285,10 @@ class _Session:
             driver = Driver(self._parts(checkpoints, offer), options, clock)
             offer(state)
             started = _started(self.setup.workers, clock, self.folder, path)
-            status = _driven(driver, started, unseen)
+            status = _driven(driver, started, found.unseen_s)
         store.verify()
         checkpoint = checkpoints.best_checkpoint(driver.state.best)
         return result_of(driver.state, status, str(store.address), checkpoint)
-
-    def _clock(self, unseen_s: float) -> float:
-        """The study's clock at the start; of a deadline, what nobody has seen is gone, too."""
-        state = self.journal.state
-        clock = max(state.clock, self.store.before.clock)
-        shared = state.ledger.budget.rules.shared
-        return clock + unseen_s + self.executor.start_s if shared else clock
 
     def _parts(
         self, checkpoints: CheckpointSession, settled: Callable[[State], None]
