@@ -272,7 +272,7 @@ def test_a_folder_that_is_gone_is_said_and_its_epochs_are_charged_again(
         assert study.state.curves.of_arm(arm).tolist() == [1.0 / n for n in range(1, 7)]
     (said,) = [record.message for record in caplog.records]
     assert said.startswith(f"configuration {arm} has lost its folder {tmp_path}")
-    assert said.endswith("its 4 epochs are trained again and charged")
+    assert said.endswith("it trains 4 epochs again, which are charged")
 
 
 def test_a_folder_that_is_gone_and_cannot_be_paid_for_ends_its_configuration(
@@ -284,7 +284,7 @@ def test_a_folder_that_is_gone_and_cannot_be_paid_for_ends_its_configuration(
         assert study.state.ledger.spent == 6  # the rest went to another one
         assert study.state.failures == 1
     (said,) = [record.message for record in caplog.records]
-    assert said.endswith("does not pay for its 4 epochs once more, so it is given up")
+    assert said.endswith("does not pay for 4 epochs once more, so it is given up")
 
 
 @pytest.mark.slow

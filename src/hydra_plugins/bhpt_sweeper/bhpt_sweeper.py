@@ -184,10 +184,10 @@ class BhptSweeper(Sweeper):  # type: ignore[misc]
 
 def _what_is_lost(unit: bhpt.AskedUnit, folder: Path, *, affordable: bool) -> str:
     """One line about a configuration whose folder is gone."""
-    again = f"its {counted(unit.done, 'epoch')}"
+    epochs = counted(unit.done, "epoch")
     then = (
-        f"{again} are trained again and charged"
+        f"it trains {epochs} again, which are charged"
         if affordable
-        else f"what is left does not pay for {again} once more, so it is given up"
+        else f"what is left does not pay for {epochs} once more, so it is given up"
     )
     return f"configuration {unit.arm} has lost its folder {folder}: {then}"
