@@ -157,6 +157,26 @@ def test_a_study_that_is_done_says_why_and_what_more_would_cost(
     assert look.wrong == []
 
 
+def test_what_more_budget_cannot_buy_is_not_proposed(tmp_path: Path, browser: "Browser") -> None:
+    file = tmp_path / "s.db"
+    study = bhpt.Study([{"x": 0.5}], "6 epochs", max_epochs=3, keep=bhpt.stored(file))
+    while (unit := study.ask()) is not None:
+        study.tell(unit, 1e-6)
+    study.close()
+    look = Look(browser, width=400)
+    with served(file) as address:
+        look.open(address, "forecast")
+        look.page.wait_for_selector("text=No: every configuration is given up or at its last epoch")
+        assert not look.page.query_selector_all("main code")
+        look.page.wait_for_selector(".js-plotly-plot")
+        low, high = look.page.evaluate(
+            "document.querySelector('.js-plotly-plot')._fullLayout.yaxis.range"
+        )
+        assert 0 < low < 1e-6 < high < 1e-5  # of values that are all the same
+        look.page.goto("about:blank")
+    assert look.wrong == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("units", [0, 1, 100, 1000])
 def test_every_view_is_drawn_for_every_size(tmp_path: Path, browser: "Browser", units: int) -> None:

@@ -33,9 +33,16 @@ def test_a_feed_follows_its_study(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("epochs", "over"), [(2, "nothing is left to train"), (4, "the budget is spent")]
+    ("epochs", "over", "buys"),
+    [
+        (2, "nothing is left to train", False),
+        (4, "the budget is spent", False),
+        (5, "the budget is spent", True),
+    ],
 )
-def test_a_study_is_done_for_one_of_two_reasons(tmp_path: Path, epochs: int, over: str) -> None:
+def test_a_study_is_done_for_one_of_two_reasons(
+    tmp_path: Path, epochs: int, over: str, *, buys: bool
+) -> None:
     file = tmp_path / "s.db"
     keep = bhpt.stored(file)
     study = bhpt.Study([{"x": 1}], "4 epochs", max_epochs=epochs, policy="random", keep=keep)
@@ -45,6 +52,9 @@ def test_a_study_is_done_for_one_of_two_reasons(tmp_path: Path, epochs: int, ove
     feed = StudyFeed(Address.parse(file))
     assert (feed.scene.phase, feed.scene.phase_text) == ("done", f"done: {over}")
     assert messages.whole(feed, feed.scene)["over"] == over
+    more = messages.forecast(feed)
+    assert bool(more["command"]) == buys
+    assert ("more budget buys nothing" in more["advice"]) != buys
     feed.close()
 
 

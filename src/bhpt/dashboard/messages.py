@@ -61,13 +61,13 @@ def _line(feed: StudyFeed, scene: Scene) -> Message:
 
 
 def forecast(feed: StudyFeed) -> Message:
-    """What more budget would buy, and what to type to buy it.
+    """What more budget would buy, and what to type to buy it; nothing where it buys nothing.
 
     Raises:
         Misuse: Nothing finite was observed yet.
     """
     found = feed.more_budget()
-    command = resume_command(str(feed.address), found.advised)
+    command = resume_command(str(feed.address), found.advised) if found.advised else ""
     return {**plain(found), "command": command}
 
 

@@ -375,7 +375,14 @@ bhpt.figures = (() => {
     };
   }
 
+  // A range round values that are all the same, which plotly would draw between one less and one more.
+  function flat(values) {
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    return low === high && low !== 0 ? { range: [low - 0.2 * Math.abs(low), low + 0.2 * Math.abs(low)] } : {};
+  }
+
   function forecast(study, found) {
+    const ends = found.purchases.flatMap((one) => [one.low, one.high]);
     const names = found.purchases.map((one) => (one.more ? `+ ${one.text}` : `the ${found.left_text} left`));
     return {
       data: [
@@ -384,7 +391,8 @@ bhpt.figures = (() => {
             arrayminus: [0, ...found.purchases.map((one) => one.expected - one.low)], color: css("--fan") },
           line: { color: css("--fan"), width: 2 }, marker: { size: 9 }, hovertemplate: "%{x}: %{y:.5g}<extra></extra>" },
       ],
-      layout: base({ xaxis: { type: "category", tickangle: window.innerWidth > 640 ? 0 : -45 }, yaxis: { title: { text: `best ${safe(study.overview.metric)}` } } }),
+      layout: base({ xaxis: { type: "category", tickangle: window.innerWidth > 640 ? 0 : -45 },
+        yaxis: { title: { text: `best ${safe(study.overview.metric)}` }, ...flat([found.best, ...ends]) } }),
       table: { caption: "What more budget is expected to buy", columns: ["budget", "expected", "90% from", "to", "better by"],
         rows: found.purchases.map((one, place) => [names[place], one.expected, one.low, one.high, one.gain_text]) },
     };
