@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from bhpt.checkpoints import DiskFull
 from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.executors import Executor, Running
@@ -209,6 +211,27 @@ def test_a_study_that_is_done_is_asked_again_without_workers(tmp_path: Path, bud
     assert len(seen) == 1
     with read_store(file) as reader:
         assert reader.read() == before
+
+
+def test_a_full_disk_does_not_hide_the_result_of_a_study_that_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "net.db"
+    first = tune(Net, _CONFIGS, "3 epochs", study=file, policy=Greedy(), options=_QUICK)
+    assert first.best_checkpoint is not None
+    shutil.rmtree(first.best_checkpoint)
+
+    def full(*_: object) -> None:
+        raise DiskFull(28, "no room left")
+
+    monkeypatch.setattr("bhpt.tuning.folder.StudyFolder.keep_best", full)
+    result = resume(file, policy=Greedy(), executor=_no_workers)
+    assert (result.status, result.best_loss) == ("done", first.best_loss)
+    assert result.best_checkpoint is not None
+    assert result.best_checkpoint.is_relative_to(tmp_path / "net.db.files" / "checkpoints")
+    monkeypatch.undo()
+    again = resume(file, policy=Greedy(), executor=_no_workers)
+    assert again.best_checkpoint == first.best_checkpoint
 
 
 def test_what_a_dead_driver_left_under_a_deadline_that_is_over_is_settled(tmp_path: Path) -> None:

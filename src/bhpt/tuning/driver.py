@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from typing import NoReturn
 
@@ -265,10 +264,7 @@ class Driver:
                 raise Paused("the study's store is locked by another program: resume later")
             sleep(self._options.tick_s)
             waited += self._options.tick_s
-        with suppress(DiskFull, PlaceAway):  # its arm still has it; the next session makes the copy
-            self._parts.checkpoints.keep_best(self.state)
-        with suppress(PlaceAway):  # what is still to be removed there goes with the next session
-            self._parts.checkpoints.finish()
+        self._parts.checkpoints.finish(self.state)
 
     def _committed(self, attempt: Attempt, result: UnitResult) -> UnitResult:
         """A result with its checkpoint under its final name, if the trainer made one."""

@@ -4,7 +4,6 @@ import os
 import socket
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -145,9 +144,7 @@ def _as_it_stands(
         offer(journal.state)
     with hooks.view(f"bhpt resume {store.address}") as watch:
         watch(journal.state, ())
-    with suppress(PlaceAway):  # as at the end of a session that was killed before it did this
-        checkpoints.keep_best(journal.state)
-        checkpoints.finish()
+    checkpoints.finish(journal.state)  # the last session may have been killed before it did
     store.verify()
     checkpoint = checkpoints.best_checkpoint(journal.state.best)
     return result_of(journal.state, "done", str(store.address), checkpoint)
