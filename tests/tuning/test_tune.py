@@ -28,7 +28,7 @@ from bhpt.tuning import Options, TrainerBroken, resume, tune
 from bhpt.tuning.takeover import Takeover
 from tests.study.cases import Greedy
 from tests.tuning.cases import check_invariants, essence
-from tests.tuning.trainers import Accurate, Net, NoStep, generator, raising
+from tests.tuning.trainers import Accurate, Net, NoStep, generator, raising, returning
 
 _CONFIGS = [{"x": value / 10} for value in range(11)]
 _QUICK = Options(grace_s=1.0)
@@ -306,6 +306,14 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, place: str) ->
     with pytest.raises(Misuse, match="cannot write"):
         tune(Net, _CONFIGS, "5 epochs", study=tmp_path / place, policy=Greedy())
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_once_a_trainer_is_mended_its_next_mistake_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "net.db"
+    with pytest.raises(TrainerBroken, match="does not work: FileNotFoundError: no data for"):
+        tune(raising, _CONFIGS, "12 epochs", study=file, policy=Greedy(), options=_QUICK)
+    with pytest.raises(TrainerBroken, match=r"does not work: returning returned 0\.1, which"):
+        resume(file, trainer=returning, policy=Greedy(), options=_QUICK)
 
 
 def test_a_budget_in_which_no_unit_was_finished_is_a_warning(tmp_path: Path) -> None:

@@ -22,3 +22,12 @@ def test_where_it_is_narrow_predictions_are_cut_and_not_what_was_seen(width: int
     assert row.split()[:4] == ["arm", "40", "5", "0.01254"]
     assert row.rstrip().endswith("▁")
     assert ("0.01037 (0.00286 to 0.0125)" in row) == (width > 60)
+
+
+def test_an_arm_that_diverged_has_no_best_value() -> None:
+    console = SafeConsole(width=60)
+    with console.capture() as captured:
+        console.print(
+            standings_table([ArmStanding(4, 2, np.inf, None, np.full(2, np.nan))], "loss")
+        )
+    assert captured.get().splitlines()[1].split() == ["arm", "4", "2", "none", "!!"]

@@ -3,6 +3,7 @@
 Text objects, never markup: what a configuration says must not be able to draw on the terminal.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -96,7 +97,7 @@ def standings_table(standings: Sequence[ArmStanding], metric: str) -> Table:
         table.add_row(
             f"arm {standing.arm}",
             str(standing.epochs),
-            loss_text(standing.best),
+            loss_text(standing.best) if math.isfinite(standing.best) else "none",
             *([end] if predicted else ()),
             Text(sparkline(standing.curve, low, high, _CURVE), "green"),
         )
