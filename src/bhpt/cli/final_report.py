@@ -9,7 +9,7 @@ from rich.text import Text
 from bhpt.domain.durations import duration
 from bhpt.domain.words import counted
 from bhpt.reports.progress import Progress, progress_of
-from bhpt.study.deciding import is_exhausted
+from bhpt.study.deciding import can_pay_for_a_unit, is_exhausted
 from bhpt.tuning import Result
 from bhpt.views.formatting import (
     EXHAUSTED,
@@ -76,7 +76,9 @@ def _next(result: Result, progress: Progress) -> Iterator[tuple[str, Text]]:
     if over:
         last = result.state.plan.training.epochs
         yield "note", Text(f"every configuration is given up or at its last epoch, {last}")
-    resumed = Text(resume_command(result.study, str(progress.budget)))
+    unspent = can_pay_for_a_unit(result.state)  # such as of one that has reached its target
+    more = "" if unspent else str(progress.budget)
+    resumed = Text(resume_command(result.study, more))
     if progress.failures and not progress.reports:
         yield "once mended", Text(ANEW) if over else resumed
     elif over:
