@@ -149,7 +149,8 @@ def test_a_study_that_is_done_says_why_and_what_more_would_cost(
         assert look.page.is_visible("h2:text-is('The budget is spent')")
         assert not look.page.is_visible("h2:text-is('Predicted at the end')")
         look.open(address, "forecast")
-        look.page.wait_for_selector(f"code:text-is(\"bhpt resume {file} --add-budget '3 epochs'\")")
+        command = f"bhpt.open_study('{file}').add_budget('3 epochs')"
+        look.page.wait_for_selector(f'code:text-is("{command}")')
         look.open(address, "parameters")
         look.page.wait_for_selector("h2:text-is('One by one')")
         assert not look.page.is_visible("h2:text-is('All together')")  # of one hyper-parameter

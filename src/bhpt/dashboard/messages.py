@@ -11,7 +11,7 @@ from bhpt.charts.plain import plain
 from bhpt.charts.units import changed_units
 from bhpt.dashboard.feed import Prediction, Scene, StudyFeed
 from bhpt.study import State
-from bhpt.views.formatting import resume_command
+from bhpt.views.formatting import go_on_command
 
 Message = dict[str, Any]
 
@@ -67,7 +67,9 @@ def forecast(feed: StudyFeed) -> Message:
         Misuse: Nothing finite was observed yet.
     """
     found = feed.more_budget()
-    command = resume_command(str(feed.address), found.advised) if found.advised else ""
+    plan, command = feed.scene.state.plan, ""
+    if found.advised:
+        command = go_on_command(str(feed.address), plan, found.advised)
     return {**plain(found), "command": command}
 
 

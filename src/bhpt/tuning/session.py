@@ -36,7 +36,7 @@ from bhpt.tuning.session_setup import SessionHooks, SessionRequest, SessionSetup
 from bhpt.tuning.takeover import Takeover, is_done
 from bhpt.tuning.tracked import tracked_study
 from bhpt.tuning.trust import Ask, remember, require_trust
-from bhpt.views.formatting import resume_command
+from bhpt.views.formatting import go_on_command
 from bhpt.views.live_view import Watch
 
 _WRITER_PATIENCE_S = 0.25  # training goes on while the store is locked, so do not wait for it
@@ -197,7 +197,7 @@ def more_than_stored(address: Address, first: Sequence[Event], budget: Budget) -
     if budget.amount < held.amount:
         raise Misuse(
             f"{address} exists and has a budget of {held}, more than {budget}: go on with "
-            f"`{resume_command(str(address))}` or name another study"
+            f"`{go_on_command(str(address), state.plan)}` or name another study"
         )
     more = budget.amount - held.amount
     return replace(budget, amount=more) if more > 0 else None
