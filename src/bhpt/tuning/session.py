@@ -196,8 +196,8 @@ def more_than_stored(address: Address, first: Sequence[Event], budget: Budget) -
     held.plus(budget)
     if budget.amount < held.amount:
         raise Misuse(
-            f"{address} exists and has a budget of {held}, more than {budget}: go on with "
-            f"`{go_on_command(str(address), state.plan)}` or name another study"
+            f"{address} exists and has a budget of {held}, more than {budget}: name at least that, "
+            f"go on with `{go_on_command(str(address), state.plan)}`, or name another study"
         )
     more = budget.amount - held.amount
     return replace(budget, amount=more) if more > 0 else None
