@@ -279,7 +279,7 @@ def test_a_folder_that_is_gone_is_said_and_its_epochs_are_charged_again(
         assert study.state.curves.of_arm(arm).tolist() == [1.0 / n for n in range(1, 7)]
     (said,) = [record.message for record in caplog.records]
     assert said.startswith(f"configuration {arm} has lost its folder {tmp_path}")
-    assert said.endswith("it trains 4 epochs again, which are charged")
+    assert said.endswith("it starts over and pays for 4 epochs once more")
 
 
 def test_a_folder_that_is_gone_and_cannot_be_paid_for_ends_its_configuration(

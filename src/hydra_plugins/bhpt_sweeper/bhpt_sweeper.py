@@ -188,7 +188,7 @@ def _what_is_lost(unit: bhpt.AskedUnit, folder: Path, *, affordable: bool) -> st
     """One line about a configuration whose folder is gone."""
     epochs = counted(unit.done, "epoch")
     then = (
-        f"it trains {epochs} again, which are charged"
+        f"it starts over and pays for {epochs} once more"
         if affordable
         else f"what is left does not pay for {epochs} once more, so it is given up"
     )
