@@ -110,11 +110,11 @@ def go_on(
         setup = request.completed(address, state.plan)
         if request.policy is None and (line := note_of_other_weights(state.plan)) is not None:
             hooks.note(line)
-        if more is None:
-            done = _as_it_stands(store, state, folder, setup, hooks)
-            if done is not None:
-                return done
-        left = ledger.left + (0.0 if more is None else more.amount)
+        found = Takeover.of(state, store.before, setup.options.beat_s)
+        taken = found.applied(state)
+        if more is None and is_done(taken):
+            return _as_it_stands(store, state, found, folder, setup, hooks)
+        left = taken.ledger.left + (0.0 if more is None else more.amount)
         with (
             hooks.view(f"bhpt resume {address}") as watch,
             setup.executor(folder, ledger.budget, left) as executor,
@@ -124,15 +124,17 @@ def go_on(
 
 
 def _as_it_stands(
-    store: Store, state: State, folder: StudyFolder, setup: SessionSetup, hooks: SessionHooks
-) -> Result | None:
-    """The result of a study that is done; None if it is not.
+    store: Store,
+    state: State,
+    found: Takeover,
+    folder: StudyFolder,
+    setup: SessionSetup,
+    hooks: SessionHooks,
+) -> Result:
+    """The result of a study that is done, once the units that a dead driver left are settled.
 
-    No worker starts: what is left may not pay for that. Units that a dead driver left are settled.
+    No worker starts: what is left may not pay for that.
     """
-    found = Takeover.of(state, store.before, setup.options.beat_s)
-    if not is_done(found.applied(state)):
-        return None
     journal = _journal(store, folder, state)
     path = path_of(store.address, store.identity(), state, setup.options.checkpoints)
     checkpoints = _checkpoints(store, journal, folder, path, setup.options.checkpoint_cap)
