@@ -222,7 +222,7 @@ def exists(file: object) -> Exists:
     command = shlex.join(["bhpt", "resume", str(file)])
     return Exists(
         f"{file} exists already: go on with `{command}`, in Python with "
-        f'if_exists="resume" or bhpt.open_study, or name another file'
+        f'if_exists="resume" or bhpt.open_study, or name another study'
     )
 
 
