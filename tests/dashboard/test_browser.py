@@ -178,6 +178,31 @@ def test_what_more_budget_cannot_buy_is_not_proposed(tmp_path: Path, browser: "B
     assert look.wrong == []
 
 
+@pytest.mark.parametrize(
+    ("width", "last_name", "groups"),
+    [(400, "a_name_of_its…", 2), (1280, "a_name_of_its_own_that_is_long", 5)],
+)
+def test_where_it_is_narrow_lines_keep_their_room(
+    tmp_path: Path, browser: "Browser", width: int, last_name: str, groups: int
+) -> None:
+    file = tmp_path / "s.db"
+    space = {"x": (0.0, 1.0), "a_name_of_its_own_that_is_long": [1, 2, 3]}
+    study = bhpt.Study(space, "12 epochs", max_epochs=1, keep=bhpt.stored(file))
+    while (unit := study.ask()) is not None:
+        study.tell(unit, unit.config["x"])
+    study.close()
+    look = Look(browser, width=width)
+    with served(file) as address:
+        look.open(address, "parameters")
+        card = "section[aria-label='All together']"
+        look.page.wait_for_selector(f"{card} .legendtext")
+        names = [one.text_content() for one in look.page.query_selector_all(f"{card} .xtick")]
+        assert last_name in names
+        assert len(look.page.query_selector_all(f"{card} .legendtext")) == groups
+        look.page.goto("about:blank")
+    assert look.wrong == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("units", [0, 1, 100, 1000])
 def test_every_view_is_drawn_for_every_size(tmp_path: Path, browser: "Browser", units: int) -> None:
