@@ -7,6 +7,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from bhpt.bench.workers import workers
 
 _BENCHMARK = """
@@ -16,7 +18,7 @@ from bhpt.bench.workers import workers
 if __name__ == "__main__":
     with workers(1) as pool:
         print(pool.submit(os.getpid).result(), flush=True)
-        time.sleep(60)
+        pool.submit(time.sleep, 600).result()
 """
 
 
@@ -25,14 +27,21 @@ def test_a_pool_computes() -> None:
         assert list(pool.map(abs, [-1, 2, -3])) == [1, 2, 3]
 
 
-def test_workers_end_when_the_benchmark_is_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+def test_workers_end_with_the_benchmark(tmp_path: Path, sent: signal.Signals) -> None:
     script = tmp_path / "benchmark.py"
     script.write_text(_BENCHMARK)
-    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE) as benchmark:
+    words, pipe = [sys.executable, str(script)], subprocess.PIPE
+    with subprocess.Popen(words, stdout=pipe, stderr=pipe, start_new_session=True) as benchmark:
         assert benchmark.stdout is not None
         worker = int(benchmark.stdout.readline())
         os.kill(worker, 0)
-        benchmark.send_signal(signal.SIGKILL)
+        if sent == signal.SIGINT:
+            os.killpg(benchmark.pid, sent)  # as a terminal does
+        else:
+            benchmark.send_signal(sent)
+        _, errors = benchmark.communicate(timeout=60)  # what runs would take ten minutes
+    assert errors.count(b"Traceback") == (sent == signal.SIGINT)  # none of the worker's
     limit = time.monotonic() + 30
     while _is_there(worker):
         assert time.monotonic() < limit

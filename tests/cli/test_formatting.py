@@ -1,5 +1,7 @@
 import io
 import math
+import shlex
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +12,10 @@ from bhpt.domain import Misuse
 from bhpt.reports.forecast import forecast
 from bhpt.reports.prediction import Interval
 from bhpt.reports.progress import progress_of
+from bhpt.study import Study
 from bhpt.views.formatting import (
     config_text,
+    go_on_command,
     interval_text,
     resume_command,
     sparkline,
@@ -63,6 +67,16 @@ def test_commands_are_quoted() -> None:
     assert resume_command("my runs/s.db", "5 epochs") == (
         "bhpt resume 'my runs/s.db' --add-budget '5 epochs'"
     )
+    assert shlex.split(resume_command("s.db", "$4.00"))[-1] == "$4.00"
+    assert "'$4.00'" in resume_command("s.db", "$4.00")  # in double quotes a shell would replace $4
+
+
+def test_a_study_that_was_run_with_ask_and_tell_goes_on_in_python() -> None:
+    asked = Study([{"x": 1}], "3 epochs").state.plan
+    assert go_on_command("s.db", asked) == "bhpt.open_study('s.db')"
+    assert go_on_command("s.db", asked, "$4") == "bhpt.open_study('s.db').add_budget('$4')"
+    tuned = replace(asked, trainer={"name": "job:Net"})
+    assert go_on_command("s.db", tuned, "9 epochs") == "bhpt resume s.db --add-budget '9 epochs'"
 
 
 def test_sizes() -> None:

@@ -165,6 +165,15 @@ def test_where_every_configuration_is_given_up_a_new_study_is_the_way(folder: Fo
     assert "--add-budget" not in resumed.out
 
 
+def test_where_no_configuration_can_go_on_no_more_budget_is_proposed(folder: Folder) -> None:
+    folder.write("one.json", '[{"rate": 1.0, "depth": 2}]')
+    answer = folder.tune("--space", "one.json", "--budget", "3 epochs")
+    assert answer.out.startswith("Done, nothing is left to train: 3 of 3 epochs used")
+    further = "with other configurations or a larger --max-epochs, and --learn-from s.db\n"
+    assert answer.out.endswith(f"more?         another --study, {further}")
+    assert "bhpt resume" not in answer.out
+
+
 def test_a_budget_that_ends_before_the_trainer_is_known_not_to_work(folder: Folder) -> None:
     answer = folder.tune("--budget", "2 epochs", trainer="job:Broken")
     assert answer.status == 1

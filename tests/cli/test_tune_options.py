@@ -27,6 +27,7 @@ def test_what_is_tried_first_and_what_is_fixed(folder: Folder) -> None:
 def test_enough_is_enough(folder: Folder) -> None:
     answer = folder.tune("--stop-when", "5")
     assert answer.out.startswith("Done: 1 of 8 epochs used")
+    assert answer.out.endswith("bhpt resume s.db\n")  # the rest of the budget is there already
     answer = folder.bhpt("resume", "s.db", "--stop-when", "5")
     assert answer.out.startswith("Done: 1 of 8 epochs used")
 
@@ -75,7 +76,7 @@ def test_why_there_is_no_best_model_is_said() -> None:
     assert diverged.why_nothing == "no finite loss was seen: every configuration diverged"
     shown = io.StringIO()
     print_report(diverged, Console(file=shown, width=200))
-    assert "bhpt resume s.db --add-budget '3 epochs'" in shown.getvalue()
+    assert "more?         bhpt resume s.db\n" in shown.getvalue()  # two epochs are left
     assert "bhpt forecast" not in shown.getvalue()  # there is nothing to forecast from
 
 

@@ -149,10 +149,56 @@ def test_a_study_that_is_done_says_why_and_what_more_would_cost(
         assert look.page.is_visible("h2:text-is('The budget is spent')")
         assert not look.page.is_visible("h2:text-is('Predicted at the end')")
         look.open(address, "forecast")
-        look.page.wait_for_selector(f"code:text-is(\"bhpt resume {file} --add-budget '3 epochs'\")")
+        command = f"bhpt.open_study('{file}').add_budget('3 epochs')"
+        look.page.wait_for_selector(f'code:text-is("{command}")')
         look.open(address, "parameters")
         look.page.wait_for_selector("h2:text-is('One by one')")
         assert not look.page.is_visible("h2:text-is('All together')")  # of one hyper-parameter
+        look.page.goto("about:blank")
+    assert look.wrong == []
+
+
+def test_what_more_budget_cannot_buy_is_not_proposed(tmp_path: Path, browser: "Browser") -> None:
+    file = tmp_path / "s.db"
+    study = bhpt.Study([{"x": 0.5}], "6 epochs", max_epochs=3, keep=bhpt.stored(file))
+    while (unit := study.ask()) is not None:
+        study.tell(unit, 1e-6)
+    study.close()
+    look = Look(browser, width=400)
+    with served(file) as address:
+        look.open(address, "forecast")
+        look.page.wait_for_selector("text=No: every configuration is given up or at its last epoch")
+        assert not look.page.query_selector_all("main code")
+        look.page.wait_for_selector(".js-plotly-plot")
+        low, high = look.page.evaluate(
+            "document.querySelector('.js-plotly-plot')._fullLayout.yaxis.range"
+        )
+        assert 0 < low < 1e-6 < high < 1e-5  # of values that are all the same
+        look.page.goto("about:blank")
+    assert look.wrong == []
+
+
+@pytest.mark.parametrize(
+    ("width", "last_name", "groups"),
+    [(400, "a_name_of_its…", 2), (1280, "a_name_of_its_own_that_is_long", 5)],
+)
+def test_where_it_is_narrow_lines_keep_their_room(
+    tmp_path: Path, browser: "Browser", width: int, last_name: str, groups: int
+) -> None:
+    file = tmp_path / "s.db"
+    space = {"x": (0.0, 1.0), "a_name_of_its_own_that_is_long": [1, 2, 3]}
+    study = bhpt.Study(space, "12 epochs", max_epochs=1, keep=bhpt.stored(file))
+    while (unit := study.ask()) is not None:
+        study.tell(unit, unit.config["x"])
+    study.close()
+    look = Look(browser, width=width)
+    with served(file) as address:
+        look.open(address, "parameters")
+        card = "section[aria-label='All together']"
+        look.page.wait_for_selector(f"{card} .legendtext")
+        names = [one.text_content() for one in look.page.query_selector_all(f"{card} .xtick")]
+        assert last_name in names
+        assert len(look.page.query_selector_all(f"{card} .legendtext")) == groups
         look.page.goto("about:blank")
     assert look.wrong == []
 

@@ -92,3 +92,14 @@ def test_the_truth_is_recorded_even_if_it_is_too_much() -> None:
     ledger = Ledger(Budget(10)).reserve(1, 4).settle(1, 12)
     assert ledger.spent == 12
     assert ledger.left == 0
+
+
+@pytest.mark.parametrize(("cost", "fits"), [(4, True), (7, True), (7.5, False)])
+def test_a_reservation_can_be_raised_by_what_is_left(cost: float, *, fits: bool) -> None:
+    ledger = Ledger(Budget(10)).reserve(0, 4).reserve(1, 3)
+    assert ledger.can_extend(0, cost) == fits
+    if fits:
+        assert ledger.extend(0, cost).left == 7 - cost
+    else:
+        with pytest.raises(Misuse, match=r"only 7 is left"):
+            ledger.extend(0, cost)

@@ -251,19 +251,26 @@ def _sweeper(place: Path, budget: str) -> Any:
     return sweeper
 
 
-def _swept_until_folders_are_gone(place: Path, budget: str) -> None:
+def _swept_until_folders_are_gone(place: Path) -> None:
     """A sweep of 4 epochs, all on one configuration, whose folder is then removed."""
     _sweeper(place, "4 epochs").sweep(["width=8,16"])
-    with bhpt.open_study(place / "study.db") as study:
-        study.add_budget(budget)
     shutil.rmtree(place / "checkpoints")
+
+
+def test_a_second_sweep_in_a_folder_goes_on_with_the_larger_budget(tmp_path: Path) -> None:
+    for budget, spent in (("4 epochs", 4), ("4 epochs", 4), ("6 epochs", 6)):
+        assert _sweeper(tmp_path, budget).sweep(["width=8,16"])["spent"] == f"{spent} epochs"
+    with pytest.raises(Misuse, match="has a budget of 6 epochs, more than 4 epochs: name at least"):
+        _sweeper(tmp_path, "4 epochs").sweep(["width=8,16"])
+    with pytest.raises(Misuse, match="exists and has other configurations"):
+        _sweeper(tmp_path, "8 epochs").sweep(["width=8,32"])
 
 
 def test_a_folder_that_is_gone_is_said_and_its_epochs_are_charged_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    _swept_until_folders_are_gone(tmp_path, "6 epochs")
-    _sweeper(tmp_path, "").sweep(["width=8,16"])
+    _swept_until_folders_are_gone(tmp_path)
+    _sweeper(tmp_path, "10 epochs").sweep(["width=8,16"])
     with bhpt.open_study(tmp_path / "study.db") as study:
         assert study.state.ledger.spent == 10
         assert study.state.curves is not None
@@ -272,19 +279,19 @@ def test_a_folder_that_is_gone_is_said_and_its_epochs_are_charged_again(
         assert study.state.curves.of_arm(arm).tolist() == [1.0 / n for n in range(1, 7)]
     (said,) = [record.message for record in caplog.records]
     assert said.startswith(f"configuration {arm} has lost its folder {tmp_path}")
-    assert said.endswith("its 4 epochs are trained again and charged")
+    assert said.endswith("it starts over and pays for 4 epochs once more")
 
 
 def test_a_folder_that_is_gone_and_cannot_be_paid_for_ends_its_configuration(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    _swept_until_folders_are_gone(tmp_path, "2 epochs")
-    _sweeper(tmp_path, "").sweep(["width=8,16"])
+    _swept_until_folders_are_gone(tmp_path)
+    _sweeper(tmp_path, "6 epochs").sweep(["width=8,16"])
     with bhpt.open_study(tmp_path / "study.db") as study:
         assert study.state.ledger.spent == 6  # the rest went to another one
         assert study.state.failures == 1
     (said,) = [record.message for record in caplog.records]
-    assert said.endswith("does not pay for its 4 epochs once more, so it is given up")
+    assert said.endswith("does not pay for 4 epochs once more, so it is given up")
 
 
 @pytest.mark.slow

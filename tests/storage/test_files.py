@@ -202,6 +202,26 @@ def test_a_reader_cannot_write_and_does_not_block_the_writer(made: Path) -> None
         assert len(reader.read()) == 63
 
 
+def test_a_study_in_a_read_only_folder_can_be_looked_at(
+    made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bhpt.storage.files.os.access", lambda *_: False)
+    with read_store(made) as reader:
+        assert len(reader.read()) == 62
+        assert [file.name for file in made.parent.iterdir()] == [made.name]  # none to read with
+        with pytest.raises(Exception, match="readonly"), reader._engine.begin() as connection:
+            connection.exec_driver_sql("DELETE FROM bhpt_events")
+        with pytest.raises(Misuse, match=f"cannot write to {made.parent}, where study.db lies"):
+            open_store(made)
+        monkeypatch.undo()
+        with open_store(made) as store:  # from elsewhere, where the folder can be written
+            store.append(notes("meanwhile"), 62)
+            monkeypatch.setattr("bhpt.storage.files.os.access", lambda *_: False)
+            assert len(reader.read()) == 63
+            with read_store(made) as another:
+                assert len(another.read()) == 63
+
+
 def test_a_journal_reads_on_from_what_is_known(made: Path) -> None:
     """Once more from the beginning would cost as much as the study is long."""
     asked: list[int] = []

@@ -72,15 +72,18 @@ def test_a_command_that_saves_nothing_is_not_frozen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "hint"),
+    ("line", "regex", "hint"),
     [
-        ("echo loss 0.3 && false", "; && means something to a shell alone: write sh -c"),
-        ("echo loss 0.3 | cat", r"; \| means something to a shell alone"),
-        ("echo loss 0.3", r"add --loss-regex"),
+        ("echo loss 0.3 && false", None, "'; if && is meant for a shell, write sh -c '...' around"),
+        ("echo loss=0.3 | cat", None, r"add --loss-regex '.*'; if \| is meant for a shell"),
+        ("echo loss=0.3 > log.txt", "error=(.*)", "BHPT_EPOCHS=1; if > is meant for a shell"),
+        ("echo loss 0.3", None, r"add --loss-regex 'loss=[^']*'$"),
     ],
 )
-def test_what_only_a_shell_understands_is_pointed_out(tmp_path: Path, line: str, hint: str) -> None:
-    trainer = CommandTrainer(Command.parse(line).words)
+def test_what_only_a_shell_understands_is_pointed_out(
+    tmp_path: Path, line: str, regex: str | None, hint: str
+) -> None:
+    trainer = CommandTrainer(Command.parse(line).words, regex)
     with pytest.raises(BadReport, match=hint):
         trainer.run(work(tmp_path, 1), None)
 

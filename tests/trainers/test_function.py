@@ -162,7 +162,14 @@ def test_a_report_may_come_from_another_thread(tmp_path: Path) -> None:
     ("function", "epochs", "error", "match"),
     [
         (living, 9, BadReport, "living ended before epoch 9: "),
-        (silent, 1, BadReport, "silent ended before epoch 1: let it call bhpt.report"),
+        (silent, 1, BadReport, "silent returned 1.0, which nobody reads"),
+        (lambda _: None, 1, BadReport, "ended before epoch 1: let it call bhpt.report"),
+        (
+            lambda _: 0.25,
+            1,
+            BadReport,
+            r"returned 0.25, which nobody reads: let it call bhpt.report",
+        ),
         (failing, 2, RuntimeError, "no more data"),
         (lambda _: bhpt.report({"acc": 1}), 1, BadReport, "gave 'acc' but no 'loss'"),
         (lambda _: bhpt.report("good"), 1, BadReport, "not a number"),

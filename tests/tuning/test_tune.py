@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -13,16 +14,21 @@ from pathlib import Path
 
 import pytest
 
+from bhpt.checkpoints import DiskFull
 from bhpt.domain import Misuse, Objective
 from bhpt.domain.budget import Budget
 from bhpt.executors import Executor, Running
-from bhpt.storage import Exists, InUse, open_store, read_store
-from bhpt.study import State, Training, fold
+from bhpt.storage import Exists, InUse, create_store, open_store, read_store
+from bhpt.storage.event_rows import Lease
+from bhpt.storage.holder import Holder
+from bhpt.study import State, Study, Training, fold
+from bhpt.study.creation import first_events
 from bhpt.study.events import Failed, SessionEnded
 from bhpt.tuning import Options, TrainerBroken, resume, tune
+from bhpt.tuning.takeover import Takeover
 from tests.study.cases import Greedy
 from tests.tuning.cases import check_invariants, essence
-from tests.tuning.trainers import Accurate, Net, NoStep, generator, raising
+from tests.tuning.trainers import Accurate, Net, NoStep, generator, raising, returning
 
 _CONFIGS = [{"x": value / 10} for value in range(11)]
 _QUICK = Options(grace_s=1.0)
@@ -207,6 +213,60 @@ def test_a_study_that_is_done_is_asked_again_without_workers(tmp_path: Path, bud
         assert reader.read() == before
 
 
+def test_a_full_disk_does_not_hide_the_result_of_a_study_that_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "net.db"
+    first = tune(Net, _CONFIGS, "3 epochs", study=file, policy=Greedy(), options=_QUICK)
+    assert first.best_checkpoint is not None
+    shutil.rmtree(first.best_checkpoint)
+
+    def full(*_: object) -> None:
+        raise DiskFull(28, "no room left")
+
+    monkeypatch.setattr("bhpt.tuning.folder.StudyFolder.keep_best", full)
+    result = resume(file, policy=Greedy(), executor=_no_workers)
+    assert (result.status, result.best_loss) == ("done", first.best_loss)
+    assert result.best_checkpoint is not None
+    assert result.best_checkpoint.is_relative_to(tmp_path / "net.db.files" / "checkpoints")
+    monkeypatch.undo()
+    again = resume(file, policy=Greedy(), executor=_no_workers)
+    assert again.best_checkpoint == first.best_checkpoint
+
+
+def test_what_a_dead_driver_left_under_a_deadline_that_is_over_is_settled(tmp_path: Path) -> None:
+    file, clock = tmp_path / "net.db", [0.0]
+    training = Training(1, 10)
+    with create_store(
+        file, first_events(_CONFIGS, Budget(10, "seconds"), training=training)
+    ) as store:
+        study = Study.resume(store, Greedy(), clock=lambda: clock[0])
+        unit = study.ask()
+        assert unit is not None
+        clock[0] = 0.5
+        study.tell(unit, [0.5])
+        clock[0] = 9.0
+        assert study.ask() is not None
+        store.renew(9.99)  # it was killed after that
+    result = resume(file, trainer=Net, policy=Greedy(), executor=_no_workers)
+    assert (result.status, result.best_loss) == ("done", 0.5)
+    check_invariants(result.state)
+    assert [attempt.status for attempt in result.state.attempts] == ["observed", "failed"]
+    assert result.state.ledger.used == 9.99
+    assert result.state.session is None
+    assert resume(file, trainer=Net, policy=Greedy(), executor=_no_workers).status == "done"
+
+
+def test_a_driver_that_died_may_have_run_on_after_it_was_last_seen() -> None:
+    lively, dead = Lease(1, None, 5, 7.0), Lease(1, Holder("here", 1, "", 0), 5, 7.0)
+    for kind, late in (("seconds", 9.0), ("epochs", 7.0)):
+        state = fold(first_events(_CONFIGS, Budget(10, kind), training=Training(1, 10)))
+        assert Takeover.of(state, lively, 2.0).clock == 7.0
+        found = Takeover.of(state, dead, 2.0)
+        assert (found.clock, found.unseen_s) == (late, 2.0)
+        assert found.applied(state).ledger.clock == late
+
+
 def _no_workers(*_: object) -> Executor:
     raise AssertionError("a worker was asked for")
 
@@ -246,6 +306,14 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, place: str) ->
     with pytest.raises(Misuse, match="cannot write"):
         tune(Net, _CONFIGS, "5 epochs", study=tmp_path / place, policy=Greedy())
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_once_a_trainer_is_mended_its_next_mistake_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "net.db"
+    with pytest.raises(TrainerBroken, match="does not work: FileNotFoundError: no data for"):
+        tune(raising, _CONFIGS, "12 epochs", study=file, policy=Greedy(), options=_QUICK)
+    with pytest.raises(TrainerBroken, match=r"does not work: returning returned 0\.1, which"):
+        resume(file, trainer=returning, policy=Greedy(), options=_QUICK)
 
 
 def test_a_budget_in_which_no_unit_was_finished_is_a_warning(tmp_path: Path) -> None:
@@ -334,6 +402,7 @@ def test_a_store_that_is_locked_for_a_while_loses_nothing(tmp_path: Path, second
 _DRIVER = """
 import sys
 from bhpt.tuning import Options, resume, tune
+from bhpt.tuning.takeover import Takeover
 from tests.study.cases import Greedy
 from tests.tuning.trainers import Net
 

@@ -5,7 +5,12 @@ from dataclasses import dataclass
 from bhpt.reports.forecast import Forecast, forecast
 from bhpt.reports.worlds import Outcome
 from bhpt.study import State
+from bhpt.study.deciding import is_exhausted
 
+_NOTHING_TO_BUY = (
+    "every configuration is given up or at its last epoch: more budget buys nothing, another study "
+    "with other configurations or longer trainings may"
+)
 _WORTH = 0.005  # of the best value: a smaller expected gain is called little
 _ADVISED = 0.5  # part of the budget that the advice is about
 
@@ -44,7 +49,8 @@ class MoreBudget:
         is_worth_it: Whether half as much again is expected to improve the best noticeably, beyond
             what is left already.
         advice: One sentence.
-        advised: The amount that it is about, as `--add-budget` takes it.
+        advised: The amount that it is about, as `--add-budget` takes it; empty where no amount
+            buys anything.
         assumed: What the numbers rest on.
     """
 
@@ -73,13 +79,14 @@ def more_budget(state: State) -> MoreBudget:
     )
     left = next((one for one in purchases if not one.more), None)
     added = advised.gain - (0.0 if left is None else left.gain)
+    over = is_exhausted(state)
     return MoreBudget(
         best=found.best,
         left_text=found.budget.rules.text(found.left),
         purchases=purchases,
         is_worth_it=added >= _WORTH,
-        advice=_advice(found, left, advised, added),
-        advised=advised.text,
+        advice=_NOTHING_TO_BUY if over else _advice(found, left, advised, added),
+        advised="" if over else advised.text,
         assumed=found.assumed,
     )
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from bhpt.domain.durations import duration
 from bhpt.domain.words import counted
 from bhpt.reports.progress import Progress, progress_of
-from bhpt.study.deciding import is_exhausted
+from bhpt.study.deciding import can_pay_for_a_unit, is_exhausted
 from bhpt.tuning import Result
 from bhpt.views.formatting import (
     EXHAUSTED,
@@ -72,13 +72,25 @@ def _next(result: Result, progress: Progress) -> Iterator[tuple[str, Text]]:
     if result.status == "interrupted":
         yield "go on", Text(resume_command(result.study))
         return
-    if is_exhausted(result.state):
+    over = is_exhausted(result.state)
+    if over:
         last = result.state.plan.training.epochs
         yield "note", Text(f"every configuration is given up or at its last epoch, {last}")
-    resumed = Text(resume_command(result.study, str(progress.budget)))
+    unspent = can_pay_for_a_unit(result.state)  # such as of one that has reached its target
+    more = "" if unspent else str(progress.budget)
+    resumed = Text(resume_command(result.study, more))
     if progress.failures and not progress.reports:
-        yield "once mended", Text(ANEW) if is_exhausted(result.state) else resumed
-        return
-    if progress.best is not None:  # else there is nothing to forecast from
+        yield "once mended", Text(ANEW) if over else resumed
+    elif over:
+        yield "more?", Text(_further(result))
+    elif progress.best is None:  # there is nothing to forecast from
+        yield "more?", resumed
+    else:
         yield "more?", Text(shlex.join(["bhpt", "forecast", result.study]))
-    yield "" if progress.best is not None else "more?", resumed
+        yield "", resumed
+
+
+def _further(result: Result) -> str:
+    """What is left to do where more budget would buy nothing."""
+    learn = shlex.join(["--learn-from", result.study])
+    return f"another --study, with other configurations or a larger --max-epochs, and {learn}"

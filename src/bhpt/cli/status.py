@@ -10,7 +10,7 @@ from bhpt.reports.phase import interrupted_text, phase_of
 from bhpt.reports.progress import last_failure, progress_of
 from bhpt.study.deciding import is_exhausted
 from bhpt.views.consoles import page, put
-from bhpt.views.formatting import EXHAUSTED, LOST, one_line, resume_command
+from bhpt.views.formatting import EXHAUSTED, LOST, go_on_command, one_line
 from bhpt.views.renderables import flights_table, standings_table, summary
 
 
@@ -52,7 +52,7 @@ def _where(seen: StudySnapshot) -> Text:
 def _phase(seen: StudySnapshot) -> str:
     """Whether it runs, waits to be resumed, or is done."""
     state, holder = seen.state, seen.lease.holder
-    go_on = f"go on with: {resume_command(str(seen.address))}"
+    go_on = f"go on with: {go_on_command(str(seen.address), state.plan)}"
     match phase_of(state, seen.is_running):
         case "running":
             return f"running, held by {holder}"

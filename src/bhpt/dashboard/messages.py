@@ -11,7 +11,7 @@ from bhpt.charts.plain import plain
 from bhpt.charts.units import changed_units
 from bhpt.dashboard.feed import Prediction, Scene, StudyFeed
 from bhpt.study import State
-from bhpt.views.formatting import resume_command
+from bhpt.views.formatting import go_on_command
 
 Message = dict[str, Any]
 
@@ -61,13 +61,15 @@ def _line(feed: StudyFeed, scene: Scene) -> Message:
 
 
 def forecast(feed: StudyFeed) -> Message:
-    """What more budget would buy, and what to type to buy it.
+    """What more budget would buy, and what to type to buy it; nothing where it buys nothing.
 
     Raises:
         Misuse: Nothing finite was observed yet.
     """
     found = feed.more_budget()
-    command = resume_command(str(feed.address), found.advised)
+    plan, command = feed.scene.state.plan, ""
+    if found.advised:
+        command = go_on_command(str(feed.address), plan, found.advised)
     return {**plain(found), "command": command}
 
 

@@ -83,7 +83,11 @@ class Ledger:
             raise Misuse(
                 f"attempt {attempt}: a reservation of {before:g} cannot shrink to {cost:g}"
             )
-        return replace(self, promised=self._others(attempt)).reserve(attempt, cost)
+        return self._without(attempt).reserve(attempt, cost)
+
+    def can_extend(self, attempt: int, cost: float) -> bool:
+        """Whether the reservation of an attempt in flight may be raised to `cost` now."""
+        return self._without(attempt).fits(cost)
 
     def settle(self, attempt: int, cost: float) -> "Ledger":
         """The ledger with an attempt in flight paid at its true cost.
@@ -110,6 +114,10 @@ class Ledger:
         if attempt not in self.promised:
             raise Misuse(f"attempt {attempt} is not in flight")
         return self.promised[attempt]
+
+    def _without(self, attempt: int) -> "Ledger":
+        """The ledger without the promise to one attempt."""
+        return replace(self, promised=self._others(attempt))
 
     def _others(self, attempt: int) -> Mapping[int, float]:
         """What is promised to the other attempts."""

@@ -287,8 +287,10 @@ class LocalSlot:
         if not self.is_ready or self._order is None:
             what = f"importing {self._crew.trainer} took more than"
             limit = self._crew.options.start_limit_s
+            advice = "make it faster, or give more budget"
             return Failure(
-                FailureKind.IMPORT_FAILED, f"{what} {limit:g} s, all that there was for it"
+                FailureKind.IMPORT_FAILED,
+                f"{what} {limit:.3g} s, all that there was for it: {advice}",
             )
         limit = self._order.job.limit_s or 0.0
         return Failure(FailureKind.TIMED_OUT, f"it ran past its limit of {limit:g} s")

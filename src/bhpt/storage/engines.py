@@ -10,7 +10,7 @@ from bhpt.domain import Misuse
 from bhpt.storage.address import Address
 from bhpt.storage.errors import Damaged, InUse, StoreFailed, Unreachable
 from bhpt.storage.faults import naming_faults
-from bhpt.storage.files import check_file, exists, file_engine, inspect_file
+from bhpt.storage.files import can_change, check_file, exists, file_engine, inspect_file
 from bhpt.storage.schema import FORMAT, studies
 from bhpt.study import Busy, NewerVersion
 
@@ -32,9 +32,18 @@ def engine_of(address: Address, *, writable: bool, patience_s: float) -> Engine:
 
 
 def open_engine(address: Address, *, writable: bool) -> Engine:
-    """An engine on a study, after its format and integrity were checked."""
+    """An engine on a study, after its format and integrity were checked.
+
+    Raises:
+        Misuse: There is no such study, or its folder is read-only and it is to be written to.
+    """
     if address.file is not None:
         inspect_file(address.file)
+        if writable and not can_change(address.file):
+            raise Misuse(
+                f"cannot write to {address.file.parent}, where {address.file.name} lies: only "
+                "commands that look, such as `bhpt status`, work here"
+            )
     engine = engine_of(address, writable=writable, patience_s=PATIENCE_S)
     try:
         with naming_faults(address):

@@ -15,7 +15,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import Engine, QueuePool, create_engine, event
+from sqlalchemy import Engine, NullPool, QueuePool, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
 from bhpt.checkpoints.disk import sync
@@ -42,12 +42,16 @@ def file_engine(file: Path, *, writable: bool, patience_s: float) -> Engine:
         writable: Whether it is opened for writing; otherwise SQLite refuses every write.
         patience_s: Seconds to wait for a lock of another process.
     """
-    mode = "rw" if writable else "ro"
-    address = f"file:{quote(str(file.absolute()))}?mode={mode}"
+    name, changes = f"file:{quote(str(file.absolute()))}", can_change(file)
 
     def connect() -> sqlite3.Connection:
+        mode = "mode=rw" if writable else "mode=ro" if changes else _unchanging(file)
         connection = sqlite3.connect(
-            address, uri=True, timeout=patience_s, isolation_level=None, check_same_thread=False
+            f"{name}?{mode}",
+            uri=True,
+            timeout=patience_s,
+            isolation_level=None,
+            check_same_thread=False,
         )
         if writable:
             try:
@@ -57,11 +61,28 @@ def file_engine(file: Path, *, writable: bool, patience_s: float) -> Engine:
                 raise
         return connection
 
-    engine = create_engine(
-        "sqlite://", creator=connect, poolclass=QueuePool, pool_size=1, max_overflow=0
-    )
+    if changes:
+        engine = create_engine(
+            "sqlite://", creator=connect, poolclass=QueuePool, pool_size=1, max_overflow=0
+        )
+    else:  # looks anew each time whether somebody writes to it elsewhere
+        engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
     _begin_with(engine, "BEGIN IMMEDIATE" if writable else "BEGIN")
     return engine
+
+
+def can_change(file: Path) -> bool:
+    """Whether a file could be written from here: not in a folder that is read-only."""
+    return os.access(file.absolute().parent, os.W_OK | os.X_OK)
+
+
+def _unchanging(file: Path) -> str:
+    """How a file in a read-only folder is opened.
+
+    SQLite makes files beside it even to read, unless it is told that nobody writes. Whoever writes
+    from elsewhere has made them already.
+    """
+    return "mode=ro" if file.with_name(f"{file.name}-wal").exists() else "mode=ro&immutable=1"
 
 
 def _begin_with(engine: Engine, statement: str) -> None:
@@ -201,7 +222,7 @@ def exists(file: object) -> Exists:
     command = shlex.join(["bhpt", "resume", str(file)])
     return Exists(
         f"{file} exists already: go on with `{command}`, in Python with "
-        f'if_exists="resume", or name another file'
+        f'if_exists="resume" or bhpt.open_study, or name another study'
     )
 
 

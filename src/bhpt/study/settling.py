@@ -89,13 +89,21 @@ def dearer(
     Returns:
         None if the reservation is enough.
     """
-    needed = state.ledger.budget.rules.required(attempt.done - resume.epochs + attempt.unit.epochs)
-    if needed <= attempt.reserved:
-        return None
-    if needed - attempt.reserved <= state.ledger.left:
-        return Extended(attempt.number, needed, clock)
-    message = "what it would have to train again is not affordable any more"
-    return Failed.of(attempt.number, Failure(FailureKind.LOST, message), 0.0, clock)
+    epochs = attempt.done - resume.epochs + attempt.unit.epochs
+    return _raised(state, attempt, state.ledger.budget.rules.required(epochs), clock)
+
+
+def started_over(state: State, attempt: Attempt, clock: float) -> Extended | Failed | None:
+    """What must be recorded before a unit trains its arm from nothing, under nobody's control.
+
+    What it is predicted to cost is reserved, so that units side by side do not spend it, too.
+
+    Returns:
+        None if the reservation is enough.
+    """
+    epochs = attempt.done + attempt.unit.epochs
+    seconds = (attempt.expected_s or 0.0) * epochs / attempt.unit.epochs
+    return _raised(state, attempt, state.ledger.budget.rules.charge(epochs, seconds), clock)
 
 
 def hopeless(state: State) -> str | None:
@@ -116,6 +124,18 @@ def same_losses(one: Sequence[float], other: Sequence[float]) -> bool:
     return len(one) == len(other) and all(
         a == b or (math.isnan(a) and math.isnan(b)) for a, b in zip(one, other, strict=True)
     )
+
+
+def _raised(
+    state: State, attempt: Attempt, needed: float, clock: float
+) -> Extended | Failed | None:
+    """The event that raises a reservation to what is needed, or takes back what does not fit."""
+    if needed <= attempt.reserved:
+        return None
+    if state.ledger.at(clock).can_extend(attempt.number, needed):
+        return Extended(attempt.number, needed, clock)
+    message = "what it would have to train again is not affordable any more"
+    return Failed.of(attempt.number, Failure(FailureKind.LOST, message), 0.0, clock)
 
 
 def _lost(state: State, attempt: Attempt, clock: float, unseen_s: float) -> Failed:

@@ -14,7 +14,6 @@ from bhpt.domain import (
     Memory,
     Misuse,
     Objective,
-    Resume,
     Unit,
     UnitResult,
     Usage,
@@ -56,7 +55,7 @@ from bhpt.study.html_summary import summary_html
 from bhpt.study.log import EventLog, Journal, Keep, MemoryLog
 from bhpt.study.plan import Training
 from bhpt.study.rising_curves import note_of_rising_curves
-from bhpt.study.settling import Receipt, dearer, failure, report
+from bhpt.study.settling import Receipt, failure, report, started_over
 from bhpt.study.state import State
 
 
@@ -289,7 +288,8 @@ class Study(Closing):
     def start_over(self, unit: AskedUnit) -> AskedUnit | None:
         """Say that what an arm has learned is lost: its unit trains from nothing.
 
-        What it trains again is reserved now, and charged with its report or failure.
+        What it trains again is reserved now, time and money as predicted, and charged with its
+        report or failure.
 
         Args:
             unit: What `ask` returned.
@@ -302,13 +302,15 @@ class Study(Closing):
         attempt = self._attempt(unit)
         if attempt.number not in self.state.open:
             raise Misuse(f"attempt {attempt.number} has ended: it cannot start over")
-        changed = dearer(self.state, attempt, Resume(), self._now())
+        if attempt.done == 0:
+            return unit
+        changed = started_over(self.state, attempt, self._now())
         if isinstance(changed, Failed):  # the arm would only be chosen again
             self._record(replace(changed, final=True))
             return None
         if changed is not None:
             self._record(changed)
-        return replace(unit, rerun=unit.done)
+        return replace(unit, rerun=attempt.done)
 
     def enqueue(self, config: Mapping[str, object]) -> int:
         """Have a configuration tried before the policy chooses again; returns its arm.

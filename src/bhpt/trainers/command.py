@@ -117,12 +117,12 @@ class CommandTrainer:
         lines = f"lines `bhpt {metric} ...`"
         if self.loss_regex is not None:
             lines = f"lines that match {self.loss_regex!r}"
-        elif shell := _SHELL.intersection(self.words):
-            hint = f"; {min(shell)} means something to a shell alone: write sh -c '...' around it"
         elif not count:
             hint = f"; if it prints lines such as {metric}=0.5, add --loss-regex '{metric}=(\\S+)'"
         if count > work.trained:
             hint = "; pass it {epochs}, or {epochs_total} with {folder}"
+        elif signs := _SHELL.intersection(self.words):
+            hint += f"; if {min(signs)} is meant for a shell, write sh -c '...' around it"
         raise BadReport(
             f"the command printed {count} {lines}, not BHPT_EPOCHS={work.trained}{hint}"
         )

@@ -178,10 +178,16 @@ class FunctionRun:
     ) -> None:
         """The function's thread, to its end."""
         try:
-            if inspect.isgenerator(function(config)):
+            returned = function(config)
+            if inspect.isgenerator(returned):
                 raise BadReport(
                     f"{self._name} returned a generator: hand over the generator function itself, "
                     "or let it `yield from` that"
+                )
+            if returned is not None and not self._reported:
+                raise BadReport(
+                    f"{self._name} returned {returned!r:.40}, which nobody reads: let it call "
+                    "bhpt.report() with that, after each epoch"
                 )
         except FunctionDropped:
             pass

@@ -33,7 +33,7 @@ class GeneratorTrainer:
             if value is end:
                 raise BadReport(
                     f"{self.name} ended before epoch {work.resume.epochs + work.trained}: "
-                    "let it yield one loss an epoch for as long as it is asked"
+                    "let it yield one loss an epoch for as long as it is asked, or give max_epochs"
                 )
             return read_reports(value, work.objective, self.name)
 

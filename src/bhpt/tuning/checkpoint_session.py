@@ -1,6 +1,7 @@
 """The driver's side of checkpoints: thaw before a unit, commit after it, cap what is kept."""
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,9 @@ from bhpt.checkpoints import (
     Checkpoint,
     CheckpointPlace,
     CheckpointStore,
+    DiskFull,
     Generation,
+    PlaceAway,
     plan_drops,
 )
 from bhpt.domain import FloatArray, Resume, Saved
@@ -118,12 +121,18 @@ class CheckpointSession:
         self._unsettled = []
 
     def sweep(self) -> None:
-        """Begin to remove from the disk what was let go of."""
+        """Begin to remove from the disk what was let go of; `finish` waits for it."""
         self._store.sweep()
 
-    def finish(self) -> None:
-        """Wait until it is gone."""
-        self._store.finish()
+    def finish(self, state: State) -> None:
+        """At the end of a session: keep the best, and wait until what was let go of is gone.
+
+        What does not work now is left to the next session: the best is still with its arm.
+        """
+        with suppress(DiskFull, PlaceAway):
+            self.keep_best(state)
+        with suppress(PlaceAway):
+            self._store.finish()
 
     def keep_best(self, state: State) -> None:
         """Keep the best checkpoint under a name of its own, before its arm lets go of it."""

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from typing import NoReturn
 
@@ -26,6 +25,7 @@ from bhpt.study.events import (
 )
 from bhpt.study.rising_curves import note_of_rising_curves
 from bhpt.study.settling import dearer, failure, hopeless, reconcile, report
+from bhpt.study.state import BLAMELESS
 from bhpt.tuning.driver_parts import DriverParts
 from bhpt.tuning.errors import Paused, TrainerBroken
 from bhpt.tuning.finished_units import FinishedUnit
@@ -265,10 +265,7 @@ class Driver:
                 raise Paused("the study's store is locked by another program: resume later")
             sleep(self._options.tick_s)
             waited += self._options.tick_s
-        with suppress(DiskFull, PlaceAway):  # its arm still has it; the next session makes the copy
-            self._parts.checkpoints.keep_best(self.state)
-        with suppress(PlaceAway):  # what is still to be removed there goes with the next session
-            self._parts.checkpoints.finish()
+        self._parts.checkpoints.finish(self.state)
 
     def _committed(self, attempt: Attempt, result: UnitResult) -> UnitResult:
         """A result with its checkpoint under its final name, if the trainer made one."""
@@ -330,10 +327,12 @@ class Driver:
         event = failure(self.state, attempt.number, why, self.clock())
         self._recorder.record(event)
         self._tell(attempt.number)
-        reason = hopeless(self.state)
-        if reason is not None or (event.final and why.kind is FailureKind.IMPORT_FAILED):
+        known = hopeless(self.state)
+        if known is not None or (event.final and why.kind is FailureKind.IMPORT_FAILED):
+            # what was known of an earlier session may be mended by now
+            reason = known if why.kind in BLAMELESS else why.message
             error = TrainerBroken(
-                f"the trainer does not work: {reason or why.message}",
+                f"the trainer does not work: {reason}",
                 can_resume=not is_exhausted(self.state),
             )
             error.add_note(why.tail)

@@ -4,7 +4,6 @@ import os
 import socket
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,8 +15,7 @@ from bhpt.storage import Address, Exists, Store, create_store, new_identity, ope
 from bhpt.storage.engines import refuse_taken
 from bhpt.study import Journal, State, fold
 from bhpt.study.creation import note_of_other_weights
-from bhpt.study.deciding import can_pay_for_a_unit, is_exhausted
-from bhpt.study.events import BudgetAdded, Event, SessionStarted, StudyCreated
+from bhpt.study.events import BudgetAdded, Event, SessionEnded, SessionStarted, StudyCreated
 from bhpt.trackers import tracking
 from bhpt.tuning.checkpoint_place import path_of, place_of, refuse_bad_path
 from bhpt.tuning.checkpoint_session import CheckpointSession
@@ -35,9 +33,10 @@ from bhpt.tuning.ownership import (
 )
 from bhpt.tuning.result import Result, SessionStatus, result_of
 from bhpt.tuning.session_setup import SessionHooks, SessionRequest, SessionSetup
+from bhpt.tuning.takeover import Takeover, is_done
 from bhpt.tuning.tracked import tracked_study
 from bhpt.tuning.trust import Ask, remember, require_trust
-from bhpt.views.formatting import resume_command
+from bhpt.views.formatting import go_on_command
 from bhpt.views.live_view import Watch
 
 _WRITER_PATIENCE_S = 0.25  # training goes on while the store is locked, so do not wait for it
@@ -111,9 +110,11 @@ def go_on(
         setup = request.completed(address, state.plan)
         if request.policy is None and (line := note_of_other_weights(state.plan)) is not None:
             hooks.note(line)
-        if more is None and _is_done(state):
-            return _as_it_stands(store, state, folder, setup, hooks)
-        left = ledger.left + (0.0 if more is None else more.amount)
+        found = Takeover.of(state, store.before, setup.options.beat_s)
+        taken = found.applied(state)
+        if more is None and is_done(taken):
+            return _as_it_stands(store, state, found, folder, setup, hooks)
+        left = taken.ledger.left + (0.0 if more is None else more.amount)
         with (
             hooks.view(f"bhpt resume {address}") as watch,
             setup.executor(folder, ledger.budget, left) as executor,
@@ -122,28 +123,43 @@ def go_on(
             return _Session(store, journal, folder, setup, executor, watch, hooks).run(more)
 
 
-def _is_done(state: State) -> bool:
-    """Whether a session would start nothing, whoever holds the study."""
-    return not state.open and (not can_pay_for_a_unit(state) or is_exhausted(state))
-
-
 def _as_it_stands(
-    store: Store, state: State, folder: StudyFolder, setup: SessionSetup, hooks: SessionHooks
+    store: Store,
+    state: State,
+    found: Takeover,
+    folder: StudyFolder,
+    setup: SessionSetup,
+    hooks: SessionHooks,
 ) -> Result:
-    """The result of a study that is done. No worker starts: what is left may not pay for that."""
+    """The result of a study that is done, once the units that a dead driver left are settled.
+
+    No worker starts: what is left may not pay for that.
+    """
     journal = _journal(store, folder, state)
     path = path_of(store.address, store.identity(), state, setup.options.checkpoints)
     checkpoints = _checkpoints(store, journal, folder, path, setup.options.checkpoint_cap)
-    study = tracked_study(store.address, store.identity(), state)
+    if found.lost or found.clock > state.clock:
+        started = _started(setup.workers, found.clock, folder, path)
+        _recorded(journal, started, *found.lost, SessionEnded("done", found.clock))
+    study = tracked_study(store.address, store.identity(), journal.state)
     with tracking(hooks.trackers, study, hooks.note) as offer:
-        offer(state)
+        offer(journal.state)
     with hooks.view(f"bhpt resume {store.address}") as watch:
-        watch(state, ())
-    with suppress(PlaceAway):  # as at the end of a session that was killed before it did this
-        checkpoints.keep_best(state)
-        checkpoints.finish()
+        watch(journal.state, ())
+    checkpoints.finish(journal.state)  # the last session may have been killed before it did
     store.verify()
-    return result_of(state, "done", str(store.address), checkpoints.best_checkpoint(state.best))
+    checkpoint = checkpoints.best_checkpoint(journal.state.best)
+    return result_of(journal.state, "done", str(store.address), checkpoint)
+
+
+def _recorded(journal: Journal, *events: Event) -> None:
+    """Write events now.
+
+    Raises:
+        Paused: The store is locked; nothing of them is there.
+    """
+    if not journal.record(*events):
+        raise Paused("the study's store is locked by another program: resume later")
 
 
 def create_or_open(where: str | Path, first: Sequence[Event]) -> Store:
@@ -182,8 +198,8 @@ def more_than_stored(address: Address, first: Sequence[Event], budget: Budget) -
     held.plus(budget)
     if budget.amount < held.amount:
         raise Misuse(
-            f"{address} exists and has a budget of {held}, more than {budget}: go on with "
-            f"`{resume_command(str(address))}` or name another study"
+            f"{address} exists and has a budget of {held}, more than {budget}: name at least that, "
+            f"go on with `{go_on_command(str(address), state.plan)}`, or name another study"
         )
     more = budget.amount - held.amount
     return replace(budget, amount=more) if more > 0 else None
@@ -255,8 +271,10 @@ class _Session:
     def run(self, more: Budget | None = None) -> Result:
         """From taking the study over to letting go of it, with more budget if there is some."""
         store, state, options = self.store, self.journal.state, self.setup.options
-        unseen = options.beat_s if store.before.holder is not None else 0.0
-        clock = self._clock(unseen)
+        found = Takeover.of(state, store.before, options.beat_s)
+        clock = found.clock
+        if state.ledger.budget.rules.shared:
+            clock += self.executor.start_s
         if more is not None:
             self.journal.record(BudgetAdded(more, clock))
         path = path_of(store.address, store.identity(), state, options.checkpoints)
@@ -266,17 +284,10 @@ class _Session:
             driver = Driver(self._parts(checkpoints, offer), options, clock)
             offer(state)
             started = _started(self.setup.workers, clock, self.folder, path)
-            status = _driven(driver, started, unseen)
+            status = _driven(driver, started, found.unseen_s)
         store.verify()
         checkpoint = checkpoints.best_checkpoint(driver.state.best)
         return result_of(driver.state, status, str(store.address), checkpoint)
-
-    def _clock(self, unseen_s: float) -> float:
-        """The study's clock at the start; of a deadline, what nobody has seen is gone, too."""
-        state = self.journal.state
-        clock = max(state.clock, self.store.before.clock)
-        shared = state.ledger.budget.rules.shared
-        return clock + unseen_s + self.executor.start_s if shared else clock
 
     def _parts(
         self, checkpoints: CheckpointSession, settled: Callable[[State], None]

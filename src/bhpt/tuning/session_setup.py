@@ -41,7 +41,10 @@ class SessionRequest:
             Misuse: The study has no trainer and none is given, or the policy cannot work so.
         """
         if self.spec is None and plan.trainer is None:
-            raise Misuse(f"{address} was run with ask and tell: give the trainer to resume it")
+            raise Misuse(
+                f"{address} was run with ask and tell: go on with "
+                f"bhpt.open_study({str(address)!r}), or give bhpt.resume(...) its trainer"
+            )
         spec = self.spec or spec_from_json(plan.trainer or {})
         policy = self.policy if self.policy is not None else named_policy(plan.policy)
         workers = plan.workers if self.workers is None else self.workers

@@ -11,6 +11,7 @@ import numpy as np
 from bhpt.domain import FloatArray
 from bhpt.reports.prediction import Interval
 from bhpt.reports.worlds import ends_text
+from bhpt.study.plan import Plan
 
 _BARS = "▁▂▃▄▅▆▇█"
 LOST = "LOST: it was saved, but has been damaged or removed since"  # a best model
@@ -90,3 +91,11 @@ def resume_command(study: str, more: str = "") -> str:
     """What to type to go on with a study."""
     words = ["bhpt", "resume", study]
     return shlex.join([*words, "--add-budget", more] if more else words)
+
+
+def go_on_command(study: str, plan: Plan, more: str = "") -> str:
+    """The same for any study: one that was run with ask and tell goes on in Python."""
+    if plan.trainer is not None:
+        return resume_command(study, more)
+    opened = f"bhpt.open_study({study!r})"
+    return f"{opened}.add_budget({more!r})" if more else opened

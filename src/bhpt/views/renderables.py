@@ -3,6 +3,7 @@
 Text objects, never markup: what a configuration says must not be able to draw on the terminal.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -82,25 +83,30 @@ def standings_table(standings: Sequence[ArmStanding], metric: str) -> Table:
     """The best arms and their curves, in values of the study's metric."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("best arms", no_wrap=True)
-    table.add_column("epochs", justify="right")
-    table.add_column(metric, justify="right")
+    table.add_column("epochs", justify="right", no_wrap=True)
+    table.add_column(metric, justify="right", no_wrap=True)
     predicted = any(standing.end is not None for standing in standings)
     if predicted:
-        table.add_column("expected end (90%)", no_wrap=True)
+        table.add_column(_shrinking("expected end (90%)"))
     table.add_column("curve", no_wrap=True)
     seen = np.concatenate([standing.curve for standing in standings])
     seen = seen[np.isfinite(seen)]
     low, high = (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 0.0)
     for standing in standings:
-        end = "" if standing.end is None else interval_text(standing.end)
+        end = _shrinking("" if standing.end is None else interval_text(standing.end))
         table.add_row(
             f"arm {standing.arm}",
             str(standing.epochs),
-            loss_text(standing.best),
+            loss_text(standing.best) if math.isfinite(standing.best) else "none",
             *([end] if predicted else ()),
             Text(sparkline(standing.curve, low, high, _CURVE), "green"),
         )
     return table
+
+
+def _shrinking(text: str) -> Text:
+    """A cell that is cut where a table is too wide, before any other is."""
+    return Text(text, no_wrap=True, overflow="ellipsis")
 
 
 def starting(title: str) -> Text:

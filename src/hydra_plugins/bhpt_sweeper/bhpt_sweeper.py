@@ -27,7 +27,7 @@ class BhptSweeperConfig:
     """What `hydra.sweeper` takes.
 
     Attributes:
-        budget: The hard limit: "40 epochs", "2h".
+        budget: The hard limit of all sweeps in a folder together: "40 epochs", "2h".
         max_epochs: How far one configuration may train.
         metric: Which of the returned metrics decides, if a task returns several.
         mode: Whether it is minimised ("min") or maximised ("max").
@@ -117,13 +117,15 @@ class BhptSweeper(Sweeper):  # type: ignore[misc]
         return results
 
     def _study(self, file: Path, space: dict[str, object]) -> bhpt.Study:
-        """A new study, or the one that an earlier sweep in this folder has begun."""
-        if file.exists():
-            return bhpt.open_study(file)
+        """A new study, or the one that an earlier sweep in this folder has begun, with more budget.
+
+        Raises:
+            Misuse: The one that is there has another space or metric, or a larger budget.
+        """
         settings = dict(self._settings)
         if not self._keys.epochs:
             settings["max_epochs"] = 1
-        return bhpt.Study(space, keep=bhpt.stored(file), **settings)
+        return bhpt.Study(space, keep=bhpt.stored(file, if_exists="resume"), **settings)
 
     def _next_units(self, study: bhpt.Study) -> list[bhpt.AskedUnit]:
         """Units to launch together: what a killed sweep has begun, then what the study asks for."""
@@ -184,10 +186,10 @@ class BhptSweeper(Sweeper):  # type: ignore[misc]
 
 def _what_is_lost(unit: bhpt.AskedUnit, folder: Path, *, affordable: bool) -> str:
     """One line about a configuration whose folder is gone."""
-    again = f"its {counted(unit.done, 'epoch')}"
+    epochs = counted(unit.done, "epoch")
     then = (
-        f"{again} are trained again and charged"
+        f"it starts over and pays for {epochs} once more"
         if affordable
-        else f"what is left does not pay for {again} once more, so it is given up"
+        else f"what is left does not pay for {epochs} once more, so it is given up"
     )
     return f"configuration {unit.arm} has lost its folder {folder}: {then}"

@@ -332,6 +332,7 @@ bhpt.figures = (() => {
     const axes = found.described.slice(0, 10);
     const count = found.arms.length;
     const isWide = window.innerWidth > 640;
+    const label = (name) => safe(isWide || name.length <= 14 ? name : `${name.slice(0, 13)}…`);
     const groups = GROUPS.map(() => ({ x: [], y: [], text: [], customdata: [] }));
     found.arms.forEach((arm, place) => {
       const group = groups[Math.min(4, Math.floor(place * 5 / Math.max(count, 1)))];
@@ -347,10 +348,11 @@ bhpt.figures = (() => {
     return {
       data: groups.map((group, place) => ({ type: "scatter", mode: "lines+markers", name: FIFTHS[place], ...group,
         line: { color: alpha(GROUPS[place], place === 0 ? 0.85 : 0.3), width: place === 0 ? 2 : 1 }, marker: { size: 3, color: GROUPS[place] },
-        hovertemplate: "%{text}<extra></extra>", visible: group.x.length ? true : "legendonly" })).reverse(),
+        hovertemplate: "%{text}<extra></extra>", visible: group.x.length ? true : "legendonly",
+        showlegend: isWide || place % (GROUPS.length - 1) === 0 })).reverse(), // the best and the last say what lies between
       layout: base({
         legend: { orientation: "h", y: 1.12, yanchor: "bottom", x: 0, traceorder: "reversed" },
-        xaxis: { tickvals: axes.map((_, axis) => axis), ticktext: axes.map((one) => safe(one.name)), tickangle: isWide ? 0 : -90, range: [-0.2, axes.length - (isWide ? 0.6 : 0.2)], zeroline: false },
+        xaxis: { tickvals: axes.map((_, axis) => axis), ticktext: axes.map((one) => label(one.name)), tickangle: isWide ? 0 : -90, range: [-0.2, axes.length - (isWide ? 0.6 : 0.2)], zeroline: false },
         yaxis: { visible: false, range: [-0.12, 1.12] }, margin: { l: 15, r: 15, t: 10, b: isWide ? 60 : 90 },
         shapes: axes.map((_, axis) => ({ type: "line", x0: axis, x1: axis, y0: 0, y1: 1, line: { color: css("--soft"), width: 1 } })),
         annotations: ticks.map(([axis, at, text]) => ({ x: axis, y: at, text, showarrow: false, xanchor: "left", xshift: 5,
@@ -375,7 +377,14 @@ bhpt.figures = (() => {
     };
   }
 
+  // A range round values that are all the same, which plotly would draw between one less and one more.
+  function flat(values) {
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    return low === high && low !== 0 ? { range: [low - 0.2 * Math.abs(low), low + 0.2 * Math.abs(low)] } : {};
+  }
+
   function forecast(study, found) {
+    const ends = found.purchases.flatMap((one) => [one.low, one.high]);
     const names = found.purchases.map((one) => (one.more ? `+ ${one.text}` : `the ${found.left_text} left`));
     return {
       data: [
@@ -384,7 +393,8 @@ bhpt.figures = (() => {
             arrayminus: [0, ...found.purchases.map((one) => one.expected - one.low)], color: css("--fan") },
           line: { color: css("--fan"), width: 2 }, marker: { size: 9 }, hovertemplate: "%{x}: %{y:.5g}<extra></extra>" },
       ],
-      layout: base({ xaxis: { type: "category", tickangle: window.innerWidth > 640 ? 0 : -45 }, yaxis: { title: { text: `best ${safe(study.overview.metric)}` } } }),
+      layout: base({ xaxis: { type: "category", tickangle: window.innerWidth > 640 ? 0 : -45 },
+        yaxis: { title: { text: `best ${safe(study.overview.metric)}` }, ...flat([found.best, ...ends]) } }),
       table: { caption: "What more budget is expected to buy", columns: ["budget", "expected", "90% from", "to", "better by"],
         rows: found.purchases.map((one, place) => [names[place], one.expected, one.low, one.high, one.gain_text]) },
     };

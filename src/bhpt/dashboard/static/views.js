@@ -452,10 +452,11 @@ bhpt.views = (() => {
 
     show(study, found) {
       if (this.content[0].parentElement !== this.body) this.body.replaceChildren(...this.content);
-      this.advice.textContent = `${found.is_worth_it ? "Yes: " : "Hardly: "}${found.advice}.`;
+      const answer = found.is_worth_it ? "Yes" : found.command ? "Hardly" : "No";
+      this.advice.textContent = `${answer}: ${found.advice}.`;
       this.advice.className = `quote ${found.is_worth_it ? "good" : ""}`;
       this.assumed.textContent = found.assumed;
-      this.command.replaceChildren("Extend it with ", make("code", {}, found.command));
+      this.command.replaceChildren(...(found.command ? ["Extend it with ", make("code", {}, found.command)] : []));
       this.figure.draw(figures.forecast(study, found));
     }
   }
