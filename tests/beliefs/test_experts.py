@@ -53,7 +53,7 @@ def test_of_names_and_earlier_studies_the_one_leads_that_tells_arms_apart(
 ) -> None:
     said = opinions_of(np.random.default_rng(1))
     said[0] *= by_names * experts._TOLD / 0.289  # what earlier studies say is spread by that
-    said[0] /= experts._LEARNED  # what networks say is compared as what they have learned
+    said[0] /= experts._LOUDER  # what networks say is compared as what they said once
     networks, *others, earlier = experts.prior_mean(said)
     assert networks == pytest.approx(share * experts._PRIOR_MEAN[0])
     assert earlier == pytest.approx((1 - share) * experts._EARLIER_ALONE)
@@ -141,7 +141,7 @@ def test_expected_ranks_are_spread_as_far_as_they_tell_arms_apart(
 
 def test_earlier_studies_lead_by_what_they_know_and_not_by_how_it_is_spread() -> None:
     said = opinions_of(np.random.default_rng(4))
-    said[0] *= 0.5 * experts._TOLD / 0.289 / experts._LEARNED
+    said[0] *= 0.5 * experts._TOLD / 0.289 / experts._LOUDER
     for part, leads in ((1.0, True), (0.25, False)):
         expected = np.random.default_rng(5).normal(size=12)
         said[3] = experts.from_ranks(part * experts._TOLD * expected / expected.std())

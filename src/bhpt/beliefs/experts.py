@@ -13,9 +13,10 @@ so an expert that misleads loses weight as looks show it, one that is right gain
 agree one is enough.
 
 Networks and earlier studies both expect ranks, and the one that tells arms further apart knows
-more, so it leads from the start. Networks say less of names than they have learned, in case these
-mislead; so `v_n` is the variance of twice what they say. Where names mean nothing to the networks
-earlier studies lead, where they are well known the networks:
+more, so it leads from the start. Networks say only a part of what they have learned of names, in
+case these mislead, and said twice as much when p was chosen; so `v_n` is the variance of twice what
+they say. Where names mean nothing to the networks earlier studies lead, where they are well known
+the networks:
 
     m_networks = 0.9 p,   m_earlier = 0.6 (1 - p),   p = v_n⁸ / (v_n⁸ + v_e⁸)
 
@@ -44,7 +45,7 @@ _READER, _EARLIER = EXPERTS.index("reader"), EXPERTS.index("earlier")
 _EARLIER_ALONE = 0.60  # the weight of earlier studies where networks know nothing
 _TOLD = 0.17  # deviation of the ranks that three studies of a space usually expect
 _SHARPNESS = 8  # of p: how soon the one that knows more leads alone
-_LEARNED = 2.0  # times what networks say of names: what they have learned
+_LOUDER = 2.0  # times what networks say of names: what they said when p was chosen
 _NOISE = 0.25  # deviation of what an arm shows from what experts expected, in ranks
 _MOST = np.array([1.5, 1.0, 1.0, 1.5])  # no expert is trusted more than this
 _LATER = 3  # arms that must have come further than the first unit before that counts
@@ -206,7 +207,7 @@ def prior_mean(opinions: FloatArray) -> FloatArray:
     if not earlier > 0:
         return _PRIOR_MEAN
     known = earlier * (_TOLD / _AS_RANKS[_END]) ** 2  # before `from_ranks` spread it
-    by_names *= _LEARNED**2
+    by_names *= _LOUDER**2
     share = by_names**_SHARPNESS / (by_names**_SHARPNESS + known**_SHARPNESS)
     mean = _PRIOR_MEAN.copy()
     mean[_READER] *= share
