@@ -221,7 +221,7 @@ def first_choices(tokens: FloatArray | None) -> set[int]:
 
 
 def test_what_is_tried_first_follows_the_names() -> None:
-    """Without them it is chance; with them always the same, and wherever that arm is."""
+    """Without them it is chance; with them always the same, wherever it is if none is as good."""
     assert len(first_choices(None)) > 4
     configs = [{"learning_rate": float(10.0**power), "momentum": 0.9} for power in range(-7, 1)]
     ranges = {"learning_rate": NumberRange(1e-7, 1.0, "log"), "momentum": NumberRange(0.0, 0.99)}
